@@ -1,0 +1,332 @@
+"""Git behind named functions. GitPython spawns git; the environment and the options are ours.
+
+Reading only: nothing here writes to a repository (`forkguard.adapters.worktrees` does, in its own places).
+Questions are asked in batches: one process per question, never one per line, path or commit.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import git
+
+from forkguard.core.commits import Commit
+from forkguard.core.names import BlobHash, CommitHash, RefName, TreePath, check_ref
+from forkguard.core.trees import Tree, TreeEntry
+from forkguard.errors import CouldNotWork, MissingObject, ProcessFailed, TimedOut, UnknownRef, UsageProblem
+
+GIT_TIMEOUT = 300.0
+"""Seconds that one git question may take."""
+
+_SAFE_CONFIG = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=false",
+    "core.attributesFile=/dev/null",
+    "commit.gpgSign=false",
+    "diff.external=",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "diff.algorithm=myers",
+    "diff.renames=true",
+    "log.showSignature=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.ext.allow=never",
+)
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_EDITOR": "false",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
+_MISSING_SIGNS = (
+    "unable to read",
+    "missing blob",
+    "could not fetch",
+    "promisor",
+    "bad object",
+    "unable to parse",
+    "failed to read object",
+)
+
+
+class GitRepository:
+    """One repository, seen together with the objects of others (`alternates`: their object folders).
+
+    Use it in a `with`, so that no git process outlives the work.
+    """
+
+    def __init__(self, path: Path, *, alternates: Sequence[Path] = ()) -> None:
+        self.path = path
+        self._alternates = tuple(alternates)
+        try:
+            self._repo = git.Repo(path, search_parent_directories=True)
+        except git.NoSuchPathError as error:
+            raise CouldNotWork(
+                "there is no folder at this path", where=str(path), hint="name the fork with --fork PATH"
+            ) from error
+        except git.InvalidGitRepositoryError as error:
+            raise CouldNotWork(
+                "this folder is no git repository", where=str(path), hint="name the fork's clone with --fork PATH"
+            ) from error
+        self.git_dir = Path(self._repo.common_dir).resolve()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._repo.close()
+
+    @property
+    def objects(self) -> Path:
+        """The folder of the repository's objects, as another repository's alternate."""
+        return self.git_dir / "objects"
+
+    # -- the door ------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        allowed: Sequence[int] = (0,),
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        timeout: float = GIT_TIMEOUT,
+    ) -> tuple[int, bytes, str]:
+        """Run one git command; return its status, standard output and error text.
+
+        Raises `ProcessFailed` for a status that is not `allowed`, `MissingObject` where git says that an
+        object is not there, `TimedOut`.
+        """
+        environment = dict(_ENVIRONMENT)
+        if self._alternates:
+            environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(str(p) for p in self._alternates)
+        environment |= env or {}
+        command = [*_unset(environment), "git"]
+        for setting in _SAFE_CONFIG:
+            command += ["-c", setting]
+        command += arguments
+        with tempfile.TemporaryFile() as feed:
+            feed.write(stdin or b"")
+            feed.seek(0)
+            shell = git.Git(str(cwd or self._repo.working_tree_dir or self._repo.git_dir))
+            status, stdout, stderr = shell.execute(
+                command,
+                istream=feed,
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                kill_after_timeout=timeout,
+                env=environment,
+            )
+        out, err = _as_bytes(stdout), _as_text(stderr)
+        if status < 0 and err.startswith("Timeout:"):
+            raise TimedOut(f"git {arguments[0]} did not end within {timeout:g} s", where=str(self.path))
+        if status not in allowed:
+            self._explain(arguments, status, err)
+        return status, out, err
+
+    def _explain(self, arguments: tuple[str, ...], status: int, err: str) -> None:
+        if "dubious ownership" in err:
+            raise CouldNotWork(
+                "git refuses this repository: another user owns it",
+                where=str(self.path),
+                hint=f"git config --global --add safe.directory {self.path}",
+            )
+        if any(sign in err for sign in _MISSING_SIGNS):
+            raise MissingObject(
+                f"git {arguments[0]} needs an object that this clone lacks: {err.strip().splitlines()[0]}",
+                where=str(self.path),
+                hint=f"git -C {self.path} fetch --refetch  (or clone again without --filter and --depth)",
+            )
+        raise ProcessFailed(("git", *arguments), status=status, stderr=err, cwd=str(self.path))
+
+    # -- names and commits ---------------------------------------------------------------------------
+
+    def resolve(self, name: str) -> CommitHash:
+        """The commit that a revision names. Raises `UnknownRef`."""
+        ref: RefName = check_ref(name)
+        status, out, _ = self.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", allowed=(0, 1, 128)
+        )
+        if status:
+            raise UnknownRef(
+                f"{name!r} names no commit in this repository",
+                where=str(self.path),
+                hint=f"git -C {self.path} branch --all  lists what there is",
+            )
+        return CommitHash(out.decode().strip())
+
+    def current_branch(self) -> str | None:
+        """The branch that is checked out, by its short name; None when HEAD is detached."""
+        status, out, _ = self.run("symbolic-ref", "--quiet", "--short", "HEAD", allowed=(0, 1))
+        return out.decode().strip() if status == 0 else None
+
+    def remotes(self) -> dict[str, str]:
+        """The remotes by name, with the URL that each fetches from."""
+        status, out, _ = self.run("config", "--get-regexp", "-z", r"^remote\..*\.url$", allowed=(0, 1))
+        found = {}
+        for record in out.decode("utf-8", "replace").split("\0")[: None if status == 0 else 0]:
+            key, _, url = record.partition("\n")
+            if key:
+                found[key.removeprefix("remote.").removesuffix(".url")] = url
+        return found
+
+    def refs(self, *prefixes: str) -> dict[str, CommitHash]:
+        """Every ref under the prefixes (all without any), with the object that it points at."""
+        _, out, _ = self.run("for-each-ref", "--format=%(refname) %(objectname)", *prefixes)
+        pairs = (line.split(" ", 1) for line in out.decode().splitlines())
+        return {name: CommitHash(commit) for name, commit in pairs}
+
+    def is_shallow(self) -> bool:
+        """Whether the clone's history was cut (`--depth`)."""
+        return (self.git_dir / "shallow").exists()
+
+    def merge_base(self, one: CommitHash, other: CommitHash) -> CommitHash | None:
+        """The best common ancestor, or None where the histories share nothing."""
+        status, out, _ = self.run("merge-base", one, other, allowed=(0, 1))
+        return CommitHash(out.decode().split()[0]) if status == 0 else None
+
+    def is_ancestor(self, ancestor: CommitHash, commit: CommitHash) -> bool:
+        """Whether `commit` descends from `ancestor` (or is it)."""
+        return self.run("merge-base", "--is-ancestor", ancestor, commit, allowed=(0, 1))[0] == 0
+
+    def count(self, since: CommitHash, until: CommitHash) -> int:
+        """How many commits `until` has that `since` has not."""
+        return int(self.run("rev-list", "--count", f"{since}..{until}")[1])
+
+    def commits(self, ids: Iterable[CommitHash]) -> dict[CommitHash, Commit]:
+        """What is known of each commit, in one question."""
+        wanted = sorted(set(ids))
+        if not wanted:
+            return {}
+        _, out, _ = self.run(
+            "log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%aI%x00%s%x00",
+            stdin="\n".join(wanted).encode() + b"\n",
+        )  # fmt: skip
+        fields = out.decode("utf-8", "replace").split("\0")
+        rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
+        found = (Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
+        return {commit.id: commit for commit in found}
+
+    def history(self, revisions: Sequence[str], *, paths: Sequence[str] = ()) -> tuple[Commit, ...]:
+        """The commits that `git log` walks for the revisions, newest first, touching `paths` if any."""
+        _, out, _ = self.run("log", "--format=%H%x00%aI%x00%s%x00", *revisions, "--", *paths)
+        fields = out.decode("utf-8", "replace").split("\0")
+        rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
+        return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
+
+    # -- trees and blobs -----------------------------------------------------------------------------
+
+    def tree(self, commit: CommitHash, *, under: Sequence[str] = ()) -> Tree:
+        """The files of a commit by path (below `under` if given)."""
+        _, out, _ = self.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *under)
+        entries: dict[TreePath, TreeEntry] = {}
+        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+            meta, path = record.split("\t", 1)
+            mode, _, blob = meta.split(" ")
+            entries[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
+        return entries
+
+    def blobs(self, ids: Iterable[BlobHash]) -> dict[BlobHash, bytes]:
+        """The contents of blobs, in one question. Raises `MissingObject` naming the first that is not there."""
+        wanted = sorted(set(ids))
+        if not wanted:
+            return {}
+        feed = "\n".join(wanted).encode() + b"\n"
+        _, out, _ = self.run("cat-file", "--batch", "--buffer", stdin=feed)
+        found: dict[BlobHash, bytes] = {}
+        at = 0
+        while at < len(out):
+            end = out.index(b"\n", at)
+            words = out[at:end].decode().split(" ")
+            if words[1] == "missing":
+                raise MissingObject(
+                    f"the blob {words[0]} is not in this clone (a partial or damaged one)",
+                    where=str(self.path),
+                    hint=f"git -C {self.path} fetch --refetch  (or clone again without --filter)",
+                )
+            size = int(words[2])
+            found[BlobHash(words[0])] = out[end + 1 : end + 1 + size]
+            at = end + 1 + size + 1
+        return found
+
+    # -- history of lines ----------------------------------------------------------------------------
+
+    def blame(
+        self, since: CommitHash, until: CommitHash, path: TreePath, spans: Sequence[tuple[int, int]]
+    ) -> dict[int, CommitHash | None]:
+        """Who brought each line of `path` at `until`: line number (from 1) to commit, None for `since` and older.
+
+        `spans` are first and last lines, both included.
+        """
+        ranges = [word for first, last in spans for word in ("-L", f"{first},{last}")]
+        _, out, _ = self.run("blame", "-w", "--porcelain", *ranges, f"{since}..{until}", "--", path)
+        return parse_blame(out.decode("utf-8", "replace"))
+
+    def patches(self, since: CommitHash, until: CommitHash, paths: Sequence[str]) -> str:
+        """`git log -p` of the commits in between that touch the paths, newest first, without context.
+
+        Each commit is headed by a line `commit <hash>`; merges are shown against their first parent.
+        """
+        if not paths:
+            return ""
+        _, out, _ = self.run(
+            "log", "-p", "-U0", "--diff-merges=first-parent", "--format=commit %H",
+            f"{since}..{until}", "--", *paths,
+        )  # fmt: skip
+        return out.decode("utf-8", "replace")
+
+
+def parse_blame(porcelain: str) -> dict[int, CommitHash | None]:
+    """Read `git blame --porcelain`: final line number to commit, None where the commit is a boundary.
+
+    >>> one = "a" * 40
+    >>> parse_blame(f"{one} 3 7 1\\nboundary\\nfilename x.cpp\\n\\tint i;\\n")
+    {7: None}
+    """
+    boundary: set[str] = set()
+    rows: list[tuple[int, str]] = []
+    current = ""
+    for line in porcelain.split("\n"):
+        if line.startswith("\t") or not line:
+            continue
+        words = line.split(" ")
+        if len(words[0]) in (40, 64) and len(words) >= 3 and words[1].isdigit():
+            current = words[0]
+            rows.append((int(words[2]), current))
+        elif line == "boundary":
+            boundary.add(current)
+    return {number: None if commit in boundary else CommitHash(commit) for number, commit in rows}
+
+
+def _unset(ours: Mapping[str, str]) -> list[str]:
+    """Words in front of git that unset the `GIT_*` variables which a hook or a shell left us.
+
+    GitPython gives its child our whole environment; this takes out what could steer git elsewhere.
+    """
+    kept = {*ours, "GIT_SSL_CAINFO", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
+    strange = [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+    return ["env", *(word for name in strange for word in ("-u", name))] if strange else []
+
+
+def _as_bytes(value: object) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    raise UsageProblem(f"git gave {type(value).__name__} instead of bytes")
+
+
+def _as_text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,116 @@
+"""The `forkguard` program: the group of verbs, and the one boundary where errors become exit codes."""
+
+import importlib
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import click
+
+from forkguard import __version__
+from forkguard.errors import ExitCode, ForkguardError
+
+VERBS = {
+    "init": "Write upstream-map.toml for a llama.cpp fork, by reading its trees.",
+    "status": "Base, commits behind and ahead, patch stack, last nightly and receipt.",
+    "drift": "What the fork lacks or lost, who brought it upstream, and how to mend it.",
+    "port": "Port an upstream pull request onto the fork as a patchset.",
+    "stack": "List and show the patch stack.",
+    "demo": "The whole loop on real llama.cpp sources from the Python package index.",
+}
+"""Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a verb's module only when that verb runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return super().get_command(ctx, cmd_name)
+        module = importlib.import_module(f"forkguard.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)  # noqa: S101
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 clean, 1 a finding or a conflict, 2 wrong use, 3 could not do the work, "
+    "4 a bug in forkguard, 130 interrupted.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="forkguard")
+def main() -> None:
+    """Guard a production fork of llama.cpp against its moving upstream.
+
+    Start in a folder of your own beside the fork:
+
+    \b
+      forkguard init --fork ../llama.cpp     write upstream-map.toml
+      forkguard drift --arch lfm2            what does the fork lack?
+      forkguard port 27383                   bring it over, as a patchset
+    """
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    signal.signal(signal.SIGTERM, _raise_interrupt)
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run one command line and return its exit status; every error is told here, and only here."""
+    try:
+        result = main.main(arguments, prog_name="forkguard", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("\nforkguard: interrupted; nothing was left half done", err=True)
+        return int(ExitCode.INTERRUPTED)
+    except ForkguardError as error:
+        tell(error)
+        return int(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.CLEAN)
+    except Exception as error:  # noqa: BLE001  (the boundary: whatever else comes here is our bug)
+        return _bug(error)
+    return int(result) if isinstance(result, int) else int(ExitCode.CLEAN)
+
+
+def tell(error: ForkguardError) -> None:
+    """What happened, where, and the next command to type, on stderr."""
+    click.echo(f"forkguard: {error.what}", err=True)
+    if error.where:
+        click.echo(f"  where: {error.where}", err=True)
+    if error.hint:
+        click.echo(f"  next:  {error.hint}", err=True)
+
+
+def _raise_interrupt(number: int, frame: object) -> None:  # noqa: ARG001
+    raise KeyboardInterrupt
+
+
+def _bug(error: Exception) -> int:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="forkguard-bug-", suffix=".log", delete=False, encoding="utf-8"
+    ) as log:
+        log.write(f"forkguard {__version__}, Python {sys.version}\n")
+        log.write("".join(traceback.format_exception(error)))
+    click.echo(f"forkguard: a bug in forkguard: {type(error).__name__}: {error}", err=True)
+    click.echo(f"  where: {Path(log.name)} holds the details", err=True)
+    click.echo("  next:  please report it with that file", err=True)
+    return int(ExitCode.BUG)

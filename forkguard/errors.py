@@ -1,0 +1,69 @@
+"""Everything that forkguard can say went wrong, and the exit code that each kind has.
+
+Only `forkguard.cli` turns these into an exit status. Each error says what happened, where, and what to
+type next; the three parts are kept apart so that every report can show them in its own way.
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit statuses of every command; the numbers are a contract (see docs/reference)."""
+
+    CLEAN = 0
+    FINDING = 1
+    USAGE = 2
+    COULD_NOT = 3
+    BUG = 4
+    INTERRUPTED = 130
+
+
+class ForkguardError(Exception):
+    """A failure that the user can act on.
+
+    `what` happened, `where` (a path, a ref, a file and line; may be empty), and `hint`: the next command
+    to type, or the edit to make.
+    """
+
+    exit_code = ExitCode.COULD_NOT
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+
+class UsageProblem(ForkguardError):
+    """Wrong use of a command, or a bad configuration file."""
+
+    exit_code = ExitCode.USAGE
+
+
+class CouldNotWork(ForkguardError):
+    """The work could not be done here: no upstream, no network, no compiler, time out."""
+
+    exit_code = ExitCode.COULD_NOT
+
+
+class UnknownRef(CouldNotWork):
+    """A revision that the repository does not have."""
+
+
+class MissingObject(CouldNotWork):
+    """The repository lacks an object that it should have: a partial or a shallow clone, or a damaged one."""
+
+
+class ProcessFailed(CouldNotWork):
+    """A child process ended with a status that its caller did not allow."""
+
+    def __init__(self, argv: tuple[str, ...], *, status: int, stderr: str, cwd: str = "") -> None:
+        tail = stderr.strip().splitlines()[-1:] or ["it printed nothing"]
+        super().__init__(f"{' '.join(argv[:3])} failed with status {status}: {tail[0]}", where=cwd)
+        self.argv = argv
+        self.status = status
+        self.stderr = stderr
+
+
+class TimedOut(CouldNotWork):
+    """A child process did not end within its bound."""

@@ -1,0 +1,1 @@
+"""Text, JSON and other forms made from the same values."""

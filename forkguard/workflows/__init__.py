@@ -1,0 +1,1 @@
+"""One module per job: each orders the steps and owns no detail."""
