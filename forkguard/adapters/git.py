@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import git
 
@@ -91,18 +91,26 @@ class GitRepository:
         """The folder of the repository's objects, as another repository's alternate."""
         return self.git_dir / "objects"
 
+    @property
+    def work_tree(self) -> Path | None:
+        """The folder that is checked out, resolved; None for a bare repository."""
+        folder = self._repo.working_tree_dir
+        return Path(folder).resolve() if folder is not None else None
+
     # -- the door ------------------------------------------------------------------------------------
 
     def run(
         self,
         *arguments: str,
-        stdin: bytes | None = None,
+        stdin: bytes | IO[bytes] | None = None,
         allowed: Sequence[int] = (0,),
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
         timeout: float = GIT_TIMEOUT,
     ) -> tuple[int, bytes, str]:
         """Run one git command; return its status, standard output and error text.
+
+        `stdin` is what git reads: bytes, or a real file from its current place on.
 
         Raises `ProcessFailed` for a status that is not `allowed`, `MissingObject` where git says that an
         object is not there, `TimedOut`.
@@ -116,12 +124,13 @@ class GitRepository:
             command += ["-c", setting]
         command += arguments
         with tempfile.TemporaryFile() as feed:
-            feed.write(stdin or b"")
-            feed.seek(0)
+            if isinstance(stdin, bytes):
+                feed.write(stdin)
+                feed.seek(0)
             shell = git.Git(str(cwd or self._repo.working_tree_dir or self._repo.git_dir))
             status, stdout, stderr = shell.execute(
                 command,
-                istream=feed,
+                istream=feed if stdin is None or isinstance(stdin, bytes) else stdin,
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,

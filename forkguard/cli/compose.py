@@ -1,0 +1,208 @@
+"""Wiring: from options, environment and map to the repositories, refs and folders that the verbs work with.
+
+This module alone builds adapters.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from forkguard.adapters.files import write_atomic
+from forkguard.adapters.git import GitRepository
+from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.core.findings import Side
+from forkguard.core.mapfile import UpstreamMap
+from forkguard.core.names import check_ref
+from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
+
+FORK_VARIABLE = "FORKGUARD_FORK"
+STATE_NAME = ".forkguard"
+_SIGNS_OF_LLAMA = ("src/llama-arch.cpp", "src/llama-arch.h", "src/llama.cpp", "llama.cpp")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One opened project: the map, both sides, and the folders that forkguard may write to.
+
+    `fork_repo` sees upstream's objects too. `upstream_repo` is `fork_repo` itself where upstream is a remote.
+    """
+
+    map: UpstreamMap
+    map_path: Path
+    fork_repo: GitRepository
+    upstream_repo: GitRepository
+    fork: Side
+    upstream: Side
+    cache: Path
+    trees: Path
+
+    @property
+    def root(self) -> Path:
+        """The map's folder; `patchsets/` is there."""
+        return self.map_path.parent
+
+    @property
+    def patchsets(self) -> Path:
+        """The folder of the patch stack, whether it is there or not."""
+        return self.root / "patchsets"
+
+    @property
+    def state(self) -> Path:
+        """The folder of journals, receipts and history, whether it is there or not; see `state_folder`."""
+        return self.root / STATE_NAME
+
+    def state_folder(self) -> Path:
+        """The state folder, made when needed. Raises `UsageProblem` where it would lie in the fork's work tree."""
+        refuse_inside_fork(self.root, self.fork_repo)
+        if not self.state.is_dir():
+            write_atomic(self.state / ".gitignore", "*\n")
+        return self.state
+
+
+@contextlib.contextmanager
+def open_project(
+    *,
+    map_file: Path | None = None,
+    fork: Path | None = None,
+    fork_ref: str | None = None,
+    upstream_ref: str | None = None,
+) -> Iterator[Project]:
+    """Find the map, open both repositories and resolve both refs, once.
+
+    Raises `UsageProblem` (no map, a bad one, not llama.cpp, a ref that is none) or `CouldNotWork` (no fork, no
+    upstream, not fetched, a shallow clone, an unknown ref), each with the next command to type.
+    """
+    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    settings = read_map(map_path)
+    with contextlib.ExitStack() as stack:
+        upstream_repo = _other_clone(settings, map_path)
+        if upstream_repo is not None:
+            stack.enter_context(upstream_repo)
+        alternates = [upstream_repo.objects] if upstream_repo is not None else []
+        fork_repo = stack.enter_context(GitRepository(fork_path(fork, settings, map_path), alternates=alternates))
+        _refuse_shallow(fork_repo)
+        fork_side = fork_side_of(fork_repo, fork_ref or settings.fork.ref)
+        upstream_side = _upstream_side(settings, fork_repo, upstream_repo, upstream_ref)
+        cache = cache_folder(settings, map_path)
+        yield Project(
+            map=settings,
+            map_path=map_path,
+            fork_repo=fork_repo,
+            upstream_repo=upstream_repo or fork_repo,
+            fork=fork_side,
+            upstream=upstream_side,
+            cache=cache,
+            trees=_folder(settings.defaults.trees, map_path) or cache / "trees",
+        )
+
+
+def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:
+    """`--fork`, else `FORKGUARD_FORK`, else the map's. Raises `CouldNotWork` where no folder is there."""
+    named = os.environ.get(FORK_VARIABLE)
+    if option is not None:
+        path, source = option.expanduser(), "--fork"
+    elif named:
+        path, source = Path(named).expanduser(), FORK_VARIABLE
+    elif settings.fork.path is not None:
+        path, source = map_path.parent / Path(settings.fork.path).expanduser(), f"fork.path of {map_path}"
+    else:
+        raise UsageProblem(
+            "no fork is named",
+            where=str(map_path),
+            hint="name its clone with --fork PATH, or add [fork] path to the map",
+        )
+    path = Path(os.path.normpath(path.absolute()))
+    if not path.is_dir():
+        raise CouldNotWork(
+            f"the fork's folder is not there ({source} names it)",
+            where=str(path),
+            hint=f"name the fork's clone with --fork PATH, or set {FORK_VARIABLE}",
+        )
+    return path
+
+
+def fork_side_of(repo: GitRepository, ref: str | None) -> Side:
+    """The production branch: the ref, else the branch checked out, else HEAD; and that it is llama.cpp's tree."""
+    chosen = check_ref(ref) if ref else repo.current_branch() or "HEAD"
+    side = Side(chosen, repo.resolve(chosen))
+    if not repo.tree(side.commit, under=_SIGNS_OF_LLAMA):
+        raise UsageProblem(
+            f"{chosen} is no llama.cpp tree: it has no src/llama-arch.cpp",
+            where=str(repo.path),
+            hint="name a clone of the llama.cpp fork with --fork PATH, and its branch with --fork-ref REF",
+        )
+    return side
+
+
+def refuse_inside_fork(folder: Path, repo: GitRepository) -> None:
+    """Raise `UsageProblem` where the folder lies in the fork's own work tree, which forkguard never writes to."""
+    work_tree = repo.work_tree
+    if work_tree is None or not folder.resolve().is_relative_to(work_tree):
+        return
+    sibling = work_tree.with_name(f"{work_tree.name}-forkguard")
+    raise UsageProblem(
+        "this folder is inside the fork's own work tree, which forkguard leaves alone",
+        where=str(folder),
+        hint=f"mkdir -p {sibling} && cd {sibling}  then again, with --fork {work_tree}",
+    )
+
+
+def cache_folder(settings: UpstreamMap | None, map_path: Path | None) -> Path:
+    """`[defaults] cache`, else the user's cache folder for forkguard."""
+    named = _folder(settings.defaults.cache, map_path) if settings and map_path else None
+    return named or platformdirs.user_cache_path("forkguard", appauthor=False)
+
+
+def _folder(text: str | None, map_path: Path) -> Path | None:
+    return Path(os.path.normpath(map_path.parent.absolute() / Path(text).expanduser())) if text else None
+
+
+def _other_clone(settings: UpstreamMap, map_path: Path) -> GitRepository | None:
+    path = _folder(settings.upstream.path, map_path)
+    if path is None:
+        return None
+    if not path.is_dir():
+        raise CouldNotWork(
+            "upstream's clone is not there", where=str(path), hint=f"correct upstream.path in {map_path}"
+        )
+    repo = GitRepository(path)
+    _refuse_shallow(repo)
+    return repo
+
+
+def _refuse_shallow(repo: GitRepository) -> None:
+    if repo.is_shallow():
+        raise CouldNotWork(
+            "this clone is shallow: the history that tells who brought what is cut off",
+            where=str(repo.path),
+            hint=f"git -C {repo.path} fetch --unshallow",
+        )
+
+
+def _upstream_side(
+    settings: UpstreamMap, fork_repo: GitRepository, other: GitRepository | None, asked: str | None
+) -> Side:
+    ref = check_ref(asked or settings.upstream.ref)
+    if other is not None:
+        return Side(ref, other.resolve(ref))
+    remote = settings.upstream.remote or ""
+    remotes = fork_repo.remotes()
+    try:
+        return Side(ref, fork_repo.resolve(ref))
+    except UnknownRef as error:
+        where = str(fork_repo.path)
+        if remote not in remotes:
+            raise CouldNotWork(
+                f"the fork has no remote named {remote}, and no ref {ref}",
+                where=where,
+                hint=f"git -C {where} remote add {remote} URL-OF-LLAMA.CPP && git -C {where} fetch {remote}",
+            ) from error
+        raise UnknownRef(
+            f"the fork has no {ref}: the remote {remote} is not fetched, or has no such branch",
+            where=where,
+            hint=f"git -C {where} fetch {remote}",
+        ) from error

@@ -1,0 +1,70 @@
+"""Progress and remarks on stderr: colour and bars on a terminal, plain lines elsewhere."""
+
+import os
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+
+def wants_color(color: bool | None, *, tty: bool) -> bool:
+    """Whether to colour: as asked for, else on a terminal unless `NO_COLOR` is set and not empty."""
+    if color is not None:
+        return color
+    return tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class ConsoleTalk:
+    """`forkguard.ports.Talk` on stderr. Use it in a `with`, so that a bar never outlives the work.
+
+    Notes are always written. Steps are written with `verbose`; bars are drawn on a terminal with colour.
+    """
+
+    def __init__(self, *, color: bool | None = None, verbose: bool = False) -> None:
+        tty = sys.stderr.isatty()
+        colored = wants_color(color, tty=tty)
+        self._console = Console(
+            file=sys.stderr, no_color=not colored, force_terminal=colored, highlight=False, soft_wrap=True
+        )
+        self._bars = colored and tty
+        self._verbose = verbose
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_bar()
+
+    def step(self, message: str) -> None:
+        """A named step begins; the bar of the step before it goes."""
+        self._end_bar()
+        if self._verbose:
+            self._console.print(f"-- {message}", style="bold", markup=False)
+
+    def note(self, message: str) -> None:
+        """Something worth knowing that is no finding."""
+        self._console.print(message, markup=False)
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        """Draw `done` of `total` (0: not known) of the current step; nothing is drawn off a terminal."""
+        if not self._bars:
+            return
+        if self._progress is None or self._task is None:
+            self._progress = Progress(
+                TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.completed}"),
+                TimeRemainingColumn(), console=self._console, transient=True,
+            )  # fmt: skip
+            self._progress.start()
+            self._task = self._progress.add_task(message, total=total or None)
+        self._progress.update(self._task, completed=done, total=total or None, description=message)
+
+    def _end_bar(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+        self._progress, self._task = None, None

@@ -1,0 +1,157 @@
+"""The tables of `upstream-map.toml` as typed, frozen values. Unknown keys and wrong types are errors.
+
+Paths are as written in the map; `forkguard.cli.compose` makes them relative to the map's folder.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from forkguard.core.names import check_ref
+from forkguard.errors import UsageProblem
+
+
+def _ref(text: str) -> str:
+    try:
+        return check_ref(text)
+    except UsageProblem as problem:
+        raise ValueError(problem.what) from problem
+
+
+def _tree_path(text: str) -> str:
+    parts = text.split("/")
+    if not text or text.startswith("/") or any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"{text!r} is not a path inside the tree: write it like src/models/lfm2.cpp")
+    return text
+
+
+def _registry(text: str) -> str:
+    path, colon, symbol = text.partition(":")
+    if not colon or not path or not symbol:
+        raise ValueError(f"{text!r} is not a registry: write it like src/llama-arch.cpp:llm_arch_is_hybrid")
+    _tree_path(path)
+    return text
+
+
+Ref = Annotated[str, AfterValidator(_ref)]
+PathInTree = Annotated[str, AfterValidator(_tree_path)]
+RegistryName = Annotated[str, AfterValidator(_registry)]
+"""`path:symbol`, for example `src/llama-arch.cpp:llm_arch_supports_rs_rollback`."""
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(gt=0)]
+Check = Literal["crash", "liveness", "determinism", "fallback", "performance", "quality"]
+
+
+class Table(BaseModel):
+    """What all tables share: strict types, no unknown keys, no change after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ForkTable(Table):
+    """`[fork]`: the clone, and the production branch (the one checked out where none is named)."""
+
+    path: Text | None = None
+    ref: Ref | None = None
+
+
+class UpstreamTable(Table):
+    """`[upstream]`: a remote of the fork, or another clone by its path; and the ref to compare with.
+
+    A remote's ref is spelled as in the fork (`upstream/master`), another clone's as in that clone.
+    """
+
+    remote: Text | None = None
+    path: Text | None = None
+    ref: Ref
+    base: Ref | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "UpstreamTable":
+        if (self.remote is None) == (self.path is None):
+            raise ValueError('name the place once: either remote = "upstream", or path = "../upstream"')
+        if self.remote is not None and self.remote.startswith("-"):
+            raise ValueError(f"{self.remote!r} is not the name of a remote")
+        return self
+
+
+class DefaultsTable(Table):
+    """`[defaults]`: folders instead of the user's cache folder, and the archs that are meant by default."""
+
+    trees: Text | None = None
+    cache: Text | None = None
+    archs: tuple[Text, ...] = ()
+
+
+class GateTable(Table):
+    """`[gate]` and `[arch.<name>.gate]`; what the second leaves out comes from the first.
+
+    `target` and `draft` are GGUF files (without them the gate uses the probe), `widths` the numbers of
+    drafted tokens, `timeout` seconds for one request, `near_tie_gap` a top-2 logprob gap.
+    """
+
+    target: Text | None = None
+    draft: Text | None = None
+    spec_type: Text | None = None
+    widths: tuple[Count, ...] = ()
+    slots: tuple[Count, ...] = ()
+    tokens: Count | None = None
+    prompts: Text | None = None
+    profile: Text | None = None
+    checks: tuple[Check, ...] = ()
+    fallback: Literal["pass", "fail"] | None = None
+    near_tie_gap: Annotated[float, Field(gt=0)] | None = None
+    timeout: Annotated[float, Field(gt=0)] | None = None
+
+
+class ArchTable(Table):
+    """`[arch.<name>]`: one model architecture. `graph` names the arch whose graph it uses, where it has none."""
+
+    enum: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    files: tuple[PathInTree, ...] = ()
+    graph: Text | None = None
+    registries: tuple[RegistryName, ...] = ()
+    pulls: tuple[Count, ...] = ()
+    probe: Text | None = None
+    gate: GateTable | None = None
+
+
+class AcceptTable(Table):
+    """`[[accept]]`: a finding that someone answers for, until a date (the day itself included)."""
+
+    id: Text
+    reason: Text
+    by: Text
+    until: date | None = None
+
+
+class BuildTable(Table):
+    """`[build.<profile>]`: cmake's `-D` words and generator, the targets, and the environment of the build."""
+
+    cmake: tuple[Text, ...] = ()
+    targets: tuple[Text, ...] = ()
+    generator: Text | None = None
+    env: Mapping[str, str] = Field(default_factory=dict)
+    jobs: Count | None = None
+
+
+class NightlyTable(Table):
+    """`[nightly]`: what the nightly run looks at; everything where a list is empty."""
+
+    archs: tuple[Text, ...] = ()
+    profile: Text | None = None
+
+
+class UpstreamMap(Table):
+    """The whole map."""
+
+    fork: ForkTable = ForkTable()
+    upstream: UpstreamTable
+    defaults: DefaultsTable = DefaultsTable()
+    arch: Mapping[str, ArchTable] = Field(default_factory=dict)
+    accept: tuple[AcceptTable, ...] = ()
+    build: Mapping[str, BuildTable] = Field(default_factory=dict)
+    gate: GateTable = GateTable()
+    nightly: NightlyTable = NightlyTable()
