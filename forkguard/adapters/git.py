@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import BinaryIO, Self
 
 import git
 
@@ -102,7 +102,7 @@ class GitRepository:
     def run(
         self,
         *arguments: str,
-        stdin: bytes | IO[bytes] | None = None,
+        stdin: bytes | BinaryIO | None = None,
         allowed: Sequence[int] = (0,),
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
