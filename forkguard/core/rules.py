@@ -1,0 +1,212 @@
+"""Wiring rules: data about what an arch's graph and its registries must have, read from TOML.
+
+A rule has one of three forms. `statement`: the arch's functions hold a match of a tree-sitter query
+(inside a loop whose header matches `loop`, if that is given). `registry`: a place named by `symbol` lists
+the arch. `pair`: an arch that has the feature `if` needs the feature `then`. Rules are evaluated on any
+tree; comparing two trees is the work of `forkguard.core.drift`.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tree_sitter import Query, QueryCursor
+
+from forkguard.core.archs import Arch, SourceTree
+from forkguard.core.findings import Severity
+from forkguard.core.names import PullNumber, TreePath
+from forkguard.core.registries import entries
+from forkguard.core.syntax import LANGUAGE, Piece, Unit
+from forkguard.errors import UsageProblem
+
+_FIELDS = {"id", "form", "title", "severity", "why", "log", "drafts", "mend", "pulls", "exempt", "query", "loop",
+           "block", "symbol", "if", "then"}  # fmt: skip
+_NEEDED = {"statement": {"query"}, "registry": {"symbol"}, "pair": {"if", "then"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One wiring rule; `docs/rules.md` says what each field means.
+
+    `block`: a match stands for the statements around it that came with it. `exempt`: archs that do the
+    same in another way. `log`: the text that a violation leaves in the server's log.
+    """
+
+    id: str
+    form: str
+    title: str
+    severity: Severity
+    why: str
+    log: str = ""
+    drafts: tuple[str, ...] = ()
+    mend: str = ""
+    pulls: tuple[PullNumber, ...] = ()
+    exempt: frozenset[str] = frozenset()
+    query: str = ""
+    loop: str = ""
+    block: bool = False
+    symbol: str = ""
+    given: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A place that satisfies a rule."""
+
+    path: TreePath
+    piece: Piece
+
+
+def read_rules(text: str, *, name: str) -> tuple[Rule, ...]:
+    """Read `[[rule]]` tables. Raises `UsageProblem` naming the file and the rule."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageProblem(f"bad TOML: {error}", where=name, hint="mend the file and try again") from error
+    return tuple(_rule(table, name=name) for table in document.get("rule", []))
+
+
+def _rule(table: dict[str, object], *, name: str) -> Rule:
+    where = f"{name}: rule {table.get('id', '(without id)')}"
+    form = str(table.get("form", ""))
+    if form not in _NEEDED:
+        raise UsageProblem(f"form is {form!r}, not one of {', '.join(_NEEDED)}", where=where)
+    missing = ({"id", "title", "severity", "why"} | _NEEDED[form]) - table.keys()
+    unknown = table.keys() - _FIELDS
+    if missing or unknown:
+        said = [f"lacks {key!r}" for key in sorted(missing)] + [
+            f"has an unknown key {key!r}" for key in sorted(unknown)
+        ]
+        raise UsageProblem("; ".join(said), where=where, hint="docs/rules.md lists the keys of each form")
+    severities = [severity.value for severity in Severity]
+    if table["severity"] not in severities:
+        raise UsageProblem(f"severity is {table['severity']!r}, not one of {', '.join(severities)}", where=where)
+    rule = Rule(
+        id=str(table["id"]), form=form, title=str(table["title"]), severity=Severity(str(table["severity"])),
+        why=_one_line(table["why"]), log=str(table.get("log", "")), drafts=_words(table, "drafts"),
+        mend=_one_line(table.get("mend", "")), pulls=tuple(PullNumber(int(word)) for word in _words(table, "pulls")),
+        exempt=frozenset(_words(table, "exempt")), query=str(table.get("query", "")),
+        loop=str(table.get("loop", "")), block=table.get("block") is True, symbol=str(table.get("symbol", "")),
+        given=str(table.get("if", "")), needs=str(table.get("then", "")),
+    )  # fmt: skip
+    _compiled_or_said(rule, where=where)
+    return rule
+
+
+def _one_line(value: object) -> str:
+    return " ".join(str(value).split())
+
+
+def _words(table: dict[str, object], key: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    return tuple(str(word) for word in value) if isinstance(value, list) else ()
+
+
+def _compiled_or_said(rule: Rule, *, where: str) -> None:
+    try:
+        re.compile(rule.loop)
+        re.compile(rule.symbol)
+        if rule.query:
+            _query(rule.query)
+    except (re.error, ValueError, SyntaxError, NameError) as error:
+        raise UsageProblem(f"cannot be read as a query or a pattern: {error}", where=where) from error
+
+
+@lru_cache(maxsize=256)
+def _query(text: str) -> Query:
+    return Query(LANGUAGE, text)
+
+
+# -- evaluation ----------------------------------------------------------------------------------------
+
+
+def lineage_units(tree: SourceTree, arch: Arch) -> Iterator[tuple[TreePath, Unit]]:
+    """The units that make up an arch: members of its classes, and all else in its own files.
+
+    A file that could not be parsed whole counts as a whole, since names may be lost in it.
+    """
+    words = [cls.encode() for cls in arch.lineage]
+    for path in tree.mentioning(*words) if words else ():
+        source = tree.parse(path)
+        own = path in arch.files
+        for unit in source.units:
+            root = unit.symbol.split("::")[0]
+            if root in arch.lineage or (own and not root.startswith(("llama_model_", "llm_build_"))):
+                yield path, unit
+
+
+def statement_matches(rule: Rule, tree: SourceTree, arch: Arch) -> tuple[Match, ...]:
+    """Where the arch's functions satisfy a `statement` rule, in source order."""
+    found: list[Match] = []
+    for path, unit in lineage_units(tree, arch):
+        nodes = QueryCursor(_query(rule.query)).captures(unit.node)
+        for node in sorted((node for group in nodes.values() for node in group), key=lambda node: node.start_byte):
+            piece = _piece_at(unit, node.start_byte)
+            if piece is not None and (not rule.loop or any(re.search(rule.loop, loop) for loop in piece.loops)):
+                match = Match(path, piece)
+                if match not in found:
+                    found.append(match)
+    return tuple(found)
+
+
+def _piece_at(unit: Unit, offset: int) -> Piece | None:
+    around = [piece for piece in unit.pieces if piece.start <= offset < piece.end]
+    return min(around, key=lambda piece: piece.end - piece.start, default=None)
+
+
+def registry_matches(rule: Rule, tree: SourceTree, arch: Arch) -> tuple[Match, ...]:
+    """Where the registry of a `registry` rule lists the arch."""
+    return tuple(Match(path, piece) for path, piece in entries(tree, (arch.enum,)) if is_registry(rule, piece.symbol))
+
+
+def is_registry(rule: Rule, symbol: str) -> bool:
+    """Whether a function or table is the registry that the rule means (its last name is compared)."""
+    return rule.form == "registry" and re.fullmatch(rule.symbol, symbol.rsplit("::", 1)[-1]) is not None
+
+
+def matches(rule: Rule, tree: SourceTree, arch: Arch) -> tuple[Match, ...]:
+    """Where a tree satisfies a rule of form `statement` or `registry` for one arch."""
+    if rule.form == "statement":
+        return statement_matches(rule, tree, arch)
+    return registry_matches(rule, tree, arch)
+
+
+def subject_exists(rule: Rule, tree: SourceTree) -> bool:
+    """Whether the place that a `registry` rule talks of is in the tree at all (else it is disarmed there)."""
+    if rule.form != "registry":
+        return True
+    words = re.findall(r"\w{4,}", rule.symbol)
+    return any(
+        is_registry(rule, unit.symbol)
+        for path in tree.mentioning(*(word.encode() for word in words))
+        for unit in tree.parse(path).units
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A broken `pair` rule: the arch has `have` (where the first feature stands) and lacks the second."""
+
+    rule: Rule
+    arch: Arch
+    have: Match
+
+
+def breaches(rules: Iterable[Rule], tree: SourceTree, archs: Iterable[Arch]) -> tuple[Breach, ...]:
+    """Every pair rule that a tree breaks for one of the archs."""
+    known = {rule.id: rule for rule in rules}
+    found = []
+    for rule in known.values():
+        if rule.form != "pair" or rule.given not in known or rule.needs not in known:
+            continue
+        given, needs = known[rule.given], known[rule.needs]
+        if not subject_exists(given, tree) or not subject_exists(needs, tree):
+            continue
+        for arch in archs:
+            have = matches(given, tree, arch) if arch.name not in rule.exempt else ()
+            if have and not matches(needs, tree, arch):
+                found.append(Breach(rule, arch, have[0]))
+    return tuple(found)
