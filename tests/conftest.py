@@ -1,34 +1,21 @@
-"""A frozen world for every test: no home, no user's git configuration, one language, one time zone."""
+"""A frozen world for every test: no home, no user's git settings, one identity, one clock, no colour."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.repos import MiniHistory, mini_history
-
-_STEERING = ("GIT_", "FORKGUARD_", "XDG_")
+from tests.support.frozen import frozen_environment
 
 
-@pytest.fixture(autouse=True)
-def _frozen_world(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Tests marked `real` keep their home: they download through the user's package index."""
-    for name in list(os.environ):
-        if name.startswith(_STEERING) and not (name.startswith("XDG_") and request.node.get_closest_marker("real")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("LC_ALL", "C")
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "dumb")
-    if not request.node.get_closest_marker("real"):
-        home = tmp_path_factory.mktemp("home")
-        monkeypatch.setenv("HOME", str(home))
-        monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-
-
-@pytest.fixture
-def history(tmp_path: Path) -> MiniHistory:
-    """A miniature upstream and a fork of it; see `tests.support.repos.MiniHistory`."""
-    return mini_history(tmp_path)
+@pytest.fixture(autouse=True, scope="session")
+def frozen_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Replace the environment by the frozen one, for the tests and for all that they start."""
+    before = dict(os.environ)
+    nowhere = Path(os.devnull) / "no-home"
+    os.environ.clear()
+    os.environ.update(frozen_environment(before, home=nowhere, cache=tmp_path_factory.mktemp("cache")))
+    yield
+    os.environ.clear()
+    os.environ.update(before)

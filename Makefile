@@ -1,0 +1,61 @@
+# Every target sets up what it needs by itself: a .venv with exactly the locked packages.
+# The environment is made anew only when requirements.lock or pyproject.toml has changed.
+
+PYTHON ?= python3
+VENV   := .venv
+READY  := $(VENV)/.ready
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SOURCES := forkguard tests benchmarks
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-real test-full lint format bench docs lock clean
+
+help: ## Say what there is
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: $(READY) ## The story on real llama.cpp sources, in ./forkguard-demo
+	@$(BIN)/forkguard demo --no-build
+
+test: $(READY) ## Everything but the slow kinds; no network
+	@$(BIN)/pytest -n auto -m "not real and not full"
+
+test-real: $(READY) ## On real llama.cpp sources (downloaded once, then cached)
+	@$(BIN)/pytest -n auto -m "real and not full" tests/real
+
+test-full: $(READY) ## Every test there is, however long
+	@$(BIN)/pytest -n auto
+
+lint: $(READY) ## ruff and mypy, strict
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/mypy
+
+format: $(READY) ## Lay the code out as lint wants it
+	@$(BIN)/ruff format $(SOURCES)
+	@$(BIN)/ruff check --fix $(SOURCES)
+
+bench: $(READY) ## Ratios against git and against Python itself
+	@$(BIN)/python -m benchmarks
+
+docs: $(READY) ## The pages, in ./site
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html is the first page"
+
+lock: ## Choose package versions anew (needs uv)
+	uv pip compile pyproject.toml --group dev --group docs --group build --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade --quiet -o requirements.lock
+
+clean: ## Remove what the other targets made here
+	rm -rf $(VENV) site build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "forkguard needs Python 3.11 or newer; $(PYTHON) is not. Name another: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Setting up $(VENV) (half a minute, once)" >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
