@@ -1,21 +1,49 @@
-"""A frozen world for every test: no home, no user's git settings, one identity, one clock, no colour."""
+"""A frozen world for every test: no user's git configuration, one identity, one clock, one language, one time zone."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 import pytest
 
-from tests.support.frozen import frozen_environment
+from tests.support.repos import MiniHistory, mini_history
+
+_STEERING = ("GIT_", "FORKGUARD_", "XDG_")
+_USERS_CACHE = platformdirs.user_cache_path()
+_INSTANT = "2026-09-01T12:00:00+00:00"
 
 
-@pytest.fixture(autouse=True, scope="session")
-def frozen_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Replace the environment by the frozen one, for the tests and for all that they start."""
-    before = dict(os.environ)
-    nowhere = Path(os.devnull) / "no-home"
-    os.environ.clear()
-    os.environ.update(frozen_environment(before, home=nowhere, cache=tmp_path_factory.mktemp("cache")))
-    yield
-    os.environ.clear()
-    os.environ.update(before)
+@pytest.fixture(autouse=True)
+def _frozen_world(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Tests marked `real` keep the user's cache, for the archives; every other folder of the user's is out of reach."""
+    for name in list(os.environ):
+        if name.startswith(_STEERING):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    real = request.node.get_closest_marker("real") is not None
+    frozen = {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(_USERS_CACHE if real else home / "cache"),
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "TERM": "dumb",
+        "COLUMNS": "100",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "A Tester",
+        "GIT_AUTHOR_EMAIL": "tester@example.org",
+        "GIT_AUTHOR_DATE": _INSTANT,
+        "GIT_COMMITTER_NAME": "A Tester",
+        "GIT_COMMITTER_EMAIL": "tester@example.org",
+        "GIT_COMMITTER_DATE": _INSTANT,
+    }
+    for name, value in frozen.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> MiniHistory:
+    """A miniature upstream and a fork of it; see `tests.support.repos.MiniHistory`."""
+    return mini_history(tmp_path)
