@@ -181,6 +181,11 @@ class GitRepository:
         status, out, _ = self.run("symbolic-ref", "--quiet", "--short", "HEAD", allowed=(0, 1))
         return out.decode().strip() if status == 0 else None
 
+    def symbolic_ref(self, name: str) -> str | None:
+        """The full name of the ref that a symbolic ref points at; None where there is none such."""
+        status, out, _ = self.run("symbolic-ref", "--quiet", name, allowed=(0, 1, 128))
+        return out.decode().strip() if status == 0 else None
+
     def remotes(self) -> dict[str, str]:
         """The remotes by name, with the URL that each fetches from."""
         status, out, _ = self.run("config", "--get-regexp", "-z", r"^remote\..*\.url$", allowed=(0, 1))

@@ -16,11 +16,14 @@ from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.core.findings import Side
 from forkguard.core.mapfile import UpstreamMap
-from forkguard.core.names import check_ref
+from forkguard.core.names import CommitHash, check_ref
+from forkguard.core.remotes import choose_branch, choose_remote, shown
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
+from forkguard.workflows.init import Places
 
 FORK_VARIABLE = "FORKGUARD_FORK"
 STATE_NAME = ".forkguard"
+LLAMA_URL = "https://github.com/ggml-org/llama.cpp"
 _SIGNS_OF_LLAMA = ("src/llama-arch.cpp", "src/llama-arch.h", "src/llama.cpp", "llama.cpp")
 
 
@@ -100,29 +103,135 @@ def open_project(
         )
 
 
+@contextlib.contextmanager
+def open_places(
+    *, fork: Path | None, fork_ref: str | None, upstream: str | None, upstream_ref: str | None, folder: Path
+) -> Iterator[tuple[GitRepository, Places]]:
+    """Both sides without a map, for `init`: a repository that sees both, and how a map in `folder` names them.
+
+    Raises as `open_project` does, and `UsageProblem` where `folder` lies in the fork's work tree.
+    """
+    path = _existing_fork(*_named_fork(fork))
+    with contextlib.ExitStack() as stack:
+        repo = stack.enter_context(GitRepository(path))
+        refuse_inside_fork(folder, repo)
+        _refuse_shallow(repo)
+        if fork_ref is None and repo.current_branch() is None:
+            raise UsageProblem(
+                "no branch is checked out, so the production branch is not known",
+                where=str(repo.path),
+                hint="name it with --fork-ref REF",
+            )
+        side = fork_side_of(repo, fork_ref)
+        why = "named with --fork-ref" if fork_ref else "the branch that was checked out"
+        remotes = repo.remotes()
+        clone = Path(upstream).expanduser() if upstream and upstream not in remotes else None
+        if clone is None:
+            remote, remote_why = _remote_of(repo, remotes, upstream, side.ref)
+            ref = upstream_ref or _remote_branch(repo, remote)
+            there = Side(check_ref(ref), _resolve_of_remote(repo, remote, ref))
+            yield repo, Places(_relative(path, folder), side, why, remote, None, there, remote_why)
+            return
+        other = stack.enter_context(_upstream_clone(clone, remotes))
+        ref = upstream_ref or _clone_branch(other)
+        there = Side(check_ref(ref), other.resolve(ref))
+        seeing = stack.enter_context(GitRepository(path, alternates=[other.objects]))
+        named = _relative(Path(os.path.normpath(clone.absolute())), folder)
+        yield (
+            seeing,
+            Places(_relative(path, folder), side, why, None, named, there, "the clone named with --upstream"),
+        )
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """How a map in `folder` names a path: relative where both lie in one folder below the root."""
+    common = os.path.commonpath([path, folder.absolute()])
+    return str(path) if Path(common) == Path(path.anchor) else os.path.relpath(path, folder)
+
+
+def _remote_of(repo: GitRepository, remotes: dict[str, str], named: str | None, branch: str) -> tuple[str, str]:
+    if named:
+        return named, f"the remote named with --upstream ({shown(remotes[named])})"
+    own = [name for name in remotes if repo.refs(f"refs/remotes/{name}/{branch}")]
+    choice = choose_remote(remotes, own=own)
+    if choice is not None:
+        return choice.name, choice.why
+    where = str(repo.path)
+    if remotes:
+        raise CouldNotWork(
+            f"none of the fork's remotes ({', '.join(sorted(remotes))}) is clearly its upstream",
+            where=where,
+            hint=f"name one with --upstream NAME, or: git -C {where} remote add -f upstream {LLAMA_URL}",
+        )
+    raise CouldNotWork(
+        "the fork has no upstream remote",
+        where=where,
+        hint=f"git -C {where} remote add -f upstream {LLAMA_URL}  (or name another clone with --upstream PATH)",
+    )
+
+
+def _remote_branch(repo: GitRepository, remote: str) -> str:
+    prefix = f"refs/remotes/{remote}/"
+    branches = [ref.removeprefix(prefix) for ref in repo.refs(prefix)]
+    head = repo.symbolic_ref(f"{prefix}HEAD")
+    branch = choose_branch([name for name in branches if name != "HEAD"], head=(head or "").removeprefix(prefix))
+    if branch is not None:
+        return f"{remote}/{branch}"
+    if branches:
+        raise UsageProblem(
+            f"the remote {remote} has several branches and neither master nor main",
+            where=str(repo.path),
+            hint=f"name one with --upstream-ref {remote}/BRANCH",
+        )
+    raise CouldNotWork(
+        f"the remote {remote} is not fetched yet", where=str(repo.path), hint=f"git -C {repo.path} fetch {remote}"
+    )
+
+
+def _clone_branch(repo: GitRepository) -> str:
+    prefix = "refs/heads/"
+    branches = [ref.removeprefix(prefix) for ref in repo.refs(prefix)]
+    return choose_branch(branches, head=None) or repo.current_branch() or "HEAD"
+
+
+def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
+    if not path.is_dir():
+        raise UsageProblem(
+            f"{path} is neither a remote of the fork nor a folder",
+            where="--upstream",
+            hint=f"the remotes are: {', '.join(sorted(remotes)) or 'none'}",
+        )
+    repo = GitRepository(path)
+    _refuse_shallow(repo)
+    return repo
+
+
 def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:
     """`--fork`, else `FORKGUARD_FORK`, else the map's. Raises `CouldNotWork` where no folder is there."""
-    named = os.environ.get(FORK_VARIABLE)
-    if option is not None:
-        path, source = option.expanduser(), "--fork"
-    elif named:
-        path, source = Path(named).expanduser(), FORK_VARIABLE
-    elif settings.fork.path is not None:
+    path, source = _named_fork(option)
+    if path is None and settings.fork.path is not None:
         path, source = map_path.parent / Path(settings.fork.path).expanduser(), f"fork.path of {map_path}"
-    else:
-        raise UsageProblem(
-            "no fork is named",
-            where=str(map_path),
-            hint="name its clone with --fork PATH, or add [fork] path to the map",
-        )
-    path = Path(os.path.normpath(path.absolute()))
-    if not path.is_dir():
+    return _existing_fork(path, source)
+
+
+def _named_fork(option: Path | None) -> tuple[Path | None, str]:
+    if option is not None:
+        return option.expanduser(), "--fork"
+    named = os.environ.get(FORK_VARIABLE)
+    return (Path(named).expanduser(), FORK_VARIABLE) if named else (None, "")
+
+
+def _existing_fork(path: Path | None, source: str) -> Path:
+    if path is None:
+        raise UsageProblem("no fork is named", hint=f"name its clone with --fork PATH, or set {FORK_VARIABLE}")
+    whole = Path(os.path.normpath(path.absolute()))
+    if not whole.is_dir():
         raise CouldNotWork(
             f"the fork's folder is not there ({source} names it)",
-            where=str(path),
+            where=str(whole),
             hint=f"name the fork's clone with --fork PATH, or set {FORK_VARIABLE}",
         )
-    return path
+    return whole
 
 
 def fork_side_of(repo: GitRepository, ref: str | None) -> Side:
@@ -189,17 +298,19 @@ def _upstream_side(
     ref = check_ref(asked or settings.upstream.ref)
     if other is not None:
         return Side(ref, other.resolve(ref))
-    remote = settings.upstream.remote or ""
-    remotes = fork_repo.remotes()
+    return Side(ref, _resolve_of_remote(fork_repo, settings.upstream.remote or "", ref))
+
+
+def _resolve_of_remote(repo: GitRepository, remote: str, ref: str) -> CommitHash:
     try:
-        return Side(ref, fork_repo.resolve(ref))
+        return repo.resolve(ref)
     except UnknownRef as error:
-        where = str(fork_repo.path)
-        if remote not in remotes:
+        where = str(repo.path)
+        if remote not in repo.remotes():
             raise CouldNotWork(
                 f"the fork has no remote named {remote}, and no ref {ref}",
                 where=where,
-                hint=f"git -C {where} remote add {remote} URL-OF-LLAMA.CPP && git -C {where} fetch {remote}",
+                hint=f"git -C {where} remote add -f {remote} {LLAMA_URL}",
             ) from error
         raise UnknownRef(
             f"the fork has no {ref}: the remote {remote} is not fetched, or has no such branch",

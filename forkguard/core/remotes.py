@@ -1,0 +1,64 @@
+"""Which of a fork's remotes is its upstream, and which ref of it to compare with."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+_UPSTREAM_URL = re.compile(r"[/:](?:ggml-org|ggerganov)/llama\.cpp(?:\.git)?/?$")
+_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
+_USUAL_BRANCHES = ("master", "main")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteChoice:
+    """A remote's name, and why it is taken for upstream."""
+
+    name: str
+    why: str
+
+
+def choose_remote(remotes: Mapping[str, str], *, own: Collection[str] = ()) -> RemoteChoice | None:
+    """The upstream among remotes (name to URL); `own` are those that hold the fork's own branch.
+
+    In this order: the one named `upstream`, one whose URL is llama.cpp's, the only one that is not the fork's
+    own. None where that decides nothing.
+
+    >>> choose_remote({"origin": "git@host:me/llama.cpp", "ggml": "https://host/ggml-org/llama.cpp.git"}).name
+    'ggml'
+    """
+    if "upstream" in remotes:
+        return RemoteChoice("upstream", f"the remote named upstream ({shown(remotes['upstream'])})")
+    official = [name for name in sorted(remotes) if _UPSTREAM_URL.search(remotes[name])]
+    if official:
+        return RemoteChoice(
+            official[0], f"the remote {official[0]} fetches llama.cpp itself ({shown(remotes[official[0]])})"
+        )
+    others = [name for name in sorted(remotes) if name not in own]
+    if len(others) > 1:
+        others = [name for name in others if name != "origin"]
+    if len(others) == 1:
+        return RemoteChoice(others[0], f"the only remote that is not the fork's own ({shown(remotes[others[0]])})")
+    return None
+
+
+def choose_branch(branches: Collection[str], *, head: str | None) -> str | None:
+    """The branch of upstream to compare with: the one its HEAD names, else `master`, `main`, or the only one.
+
+    >>> choose_branch(["topic", "master"], head=None)
+    'master'
+    """
+    if head in branches:
+        return head
+    usual = [name for name in _USUAL_BRANCHES if name in branches]
+    if usual:
+        return usual[0]
+    return next(iter(branches)) if len(branches) == 1 else None
+
+
+def shown(url: str) -> str:
+    """A remote's URL as it may be printed: without a user name, a password or a token.
+
+    >>> shown("https://me:secret@host/llama.cpp")
+    'https://host/llama.cpp'
+    """
+    return _CREDENTIALS.sub("", url)
