@@ -1,4 +1,4 @@
-"""A frozen world for every test: no user's git configuration, one identity, one clock, one language, one time zone."""
+"""A frozen world for every test: no git configuration of the user's, one identity, clock, language and time zone."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ _INSTANT = "2026-09-01T12:00:00+00:00"
 def _frozen_world(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Tests marked `real` keep the user's cache, for the archives; every other folder of the user's is out of reach."""
+    """Tests marked `real` share the user's cache, for the archives, and nothing else of the user's."""
     for name in list(os.environ):
         if name.startswith(_STEERING):
             monkeypatch.delenv(name)

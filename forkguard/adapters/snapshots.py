@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from forkguard.adapters import proc
-from forkguard.adapters.archives import SourceFile
+from forkguard.adapters.archive_members import SourceFile
 from forkguard.adapters.git import GitRepository
 from forkguard.core.names import CommitHash, TreePath
 
