@@ -1,11 +1,18 @@
 """What the workflows need from outside, as Protocols. `forkguard.cli.compose` alone chooses who fills them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from forkguard.core.build_profiles import Machine, Profile
+from forkguard.core.built_trees import Origin, TreeInfo
 from forkguard.core.commits import Commit
+from forkguard.core.completion import Answer
+from forkguard.core.gate import ArmPlan, ServerEnd
 from forkguard.core.names import BlobHash, CommitHash, TreePath
+from forkguard.core.ninja_log import Status
+from forkguard.core.prompts import Prompt
 from forkguard.core.trees import Tree
 
 
@@ -26,10 +33,42 @@ class Repository(Protocol):
     def history(self, revisions: Sequence[str], *, paths: Sequence[str] = ()) -> tuple[Commit, ...]: ...
     def tree(self, commit: CommitHash, *, under: Sequence[str] = ()) -> Tree: ...
     def blobs(self, ids: Iterable[BlobHash]) -> dict[BlobHash, bytes]: ...
+    def raw_log(self, commit: CommitHash) -> str: ...
     def blame(
-        self, since: CommitHash, until: CommitHash, path: TreePath, spans: Sequence[tuple[int, int]]
+        self, since: CommitHash | None, until: CommitHash, path: TreePath, spans: Sequence[tuple[int, int]]
     ) -> Mapping[int, CommitHash | None]: ...
     def patches(self, since: CommitHash, until: CommitHash, paths: Sequence[str]) -> str: ...
+
+
+class TreeStore(Protocol):
+    """The isolated trees on disk, `<root>/<id>/{src,build}`; see `forkguard.adapters.trees.TreeStore`."""
+
+    root: Path
+
+    def path(self, tree_id: str) -> Path: ...
+    def lock(self, tree_id: str, *, purpose: str) -> AbstractContextManager[None]: ...
+    def attach(self, repository: Path, tree_id: str, commit: CommitHash, *, profile: str) -> Origin: ...
+    def mark_built(self, tree_id: str) -> None: ...
+    def trees(self) -> tuple[TreeInfo, ...]: ...
+    def remove(self, tree_id: str) -> None: ...
+
+
+class BuildTools(Protocol):
+    """cmake, ninja and the compilers of this machine; see `forkguard.adapters.cmake.CMake`."""
+
+    def machine(self) -> Machine: ...
+    def check(self, profile: Profile) -> tuple[str, ...]: ...
+    def configure(self, tree: Path, profile: Profile, commit: CommitHash) -> None: ...
+    def build(
+        self,
+        tree: Path,
+        profile: Profile,
+        *,
+        targets: Sequence[str],
+        jobs: int | None,
+        on_status: Callable[[Status], None],
+    ) -> tuple[int, int] | None: ...
+    def binaries(self, tree: Path, targets: Sequence[str]) -> tuple[Path, ...]: ...
 
 
 class Talk(Protocol):
@@ -43,3 +82,20 @@ class Talk(Protocol):
 
     def progress(self, done: int, total: int, message: str) -> None:
         """`done` of `total` units of the current step are finished (total 0: not known)."""
+
+
+class Server(Protocol):
+    """One server under test; `wait_ready`, `ask` and `confirm` raise `core.gate.Misbehaved`."""
+
+    command: tuple[str, ...]
+
+    def wait_ready(self) -> None: ...
+    def ask(self, prompt: Prompt) -> Answer: ...
+    def confirm(self) -> None: ...
+    def stop(self) -> ServerEnd: ...
+
+
+class Servers(Protocol):
+    """Starts servers, each a fresh process that has ended when its block ends."""
+
+    def start(self, plan: ArmPlan) -> AbstractContextManager[Server]: ...

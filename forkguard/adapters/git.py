@@ -275,17 +275,30 @@ class GitRepository:
             at = end + 1 + size + 1
         return found
 
+    def raw_log(self, commit: CommitHash) -> str:
+        """The first-parent history of a commit, newest first: a line `commit <hash>`, then `git log --raw` lines.
+
+        Each of those is `:oldmode newmode oldblob newblob status<TAB>path`, against the first parent.
+        """
+        _, out, _ = self.run(
+            "log", "--raw", "--no-abbrev", "--no-renames", "--first-parent", "--diff-merges=first-parent",
+            "--format=commit %H", commit,
+        )  # fmt: skip
+        return out.decode("utf-8", "surrogateescape")
+
     # -- history of lines ----------------------------------------------------------------------------
 
     def blame(
-        self, since: CommitHash, until: CommitHash, path: TreePath, spans: Sequence[tuple[int, int]]
+        self, since: CommitHash | None, until: CommitHash, path: TreePath, spans: Sequence[tuple[int, int]]
     ) -> dict[int, CommitHash | None]:
         """Who brought each line of `path` at `until`: line number (from 1) to commit, None for `since` and older.
 
-        `spans` are first and last lines, both included.
+        `spans` are first and last lines, both included. Without `since` the whole history is asked.
         """
         ranges = [word for first, last in spans for word in ("-L", f"{first},{last}")]
-        _, out, _ = self.run("blame", "-w", "--porcelain", *ranges, f"{since}..{until}", "--", path)
+        _, out, _ = self.run(
+            "blame", "-w", "--porcelain", *ranges, f"{since}..{until}" if since else until, "--", path
+        )
         return parse_blame(out.decode("utf-8", "replace"))
 
     def patches(self, since: CommitHash, until: CommitHash, paths: Sequence[str]) -> str:

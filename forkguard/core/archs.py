@@ -15,7 +15,7 @@ SOURCE_FOLDERS = ("src", "common")
 _CLASS = r"(?:llama_model|llm_build)_\w+"
 _CREATES = re.compile(rf"\b(?:new|make_unique <) ({_CLASS})\b")
 _DEFINES = re.compile(
-    rf"^(?:[\w:<>,*&\s]*\s)?({_CLASS})(?:<[^>\n]*>)?::|^struct ({_CLASS})\b[^;\n]*\{{", re.MULTILINE
+    rf"^(?:\w[\w:<>,*& ]*[ *&])?({_CLASS})(?:<[^>\n]*>)?::|^struct ({_CLASS})\b[^;\n]*\{{", re.MULTILINE
 )
 _BASES = re.compile(r"\b(?:public|protected|private) ([\w :]+?)(?: <| ,| \{|$)")
 _MENTIONED = re.compile(rf"\b({_CLASS})\b")
@@ -93,10 +93,10 @@ def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
     return ArchIndex(archs)
 
 
-def _units(tree: SourceTree, word: bytes) -> Iterable[tuple[TreePath, Unit]]:
-    for path in tree.mentioning(word):
+def _units(tree: SourceTree, *words: bytes) -> Iterable[tuple[TreePath, Unit]]:
+    for path in tree.mentioning(*words):
         for unit in tree.parse(path).units:
-            if word in unit.text:
+            if any(word in unit.text for word in words):
                 yield path, unit
 
 
@@ -141,7 +141,7 @@ def _relations(tree: SourceTree) -> tuple[dict[str, set[str]], dict[str, str]]:
     """Class to the bases of itself and its nested graphs, and class to the class whose graph it takes."""
     bases: dict[str, set[str]] = {}
     owners: dict[str, str] = {}
-    for _, unit in _units(tree, b"struct "):
+    for _, unit in _units(tree, b"struct llama_model_", b"struct llm_build_", b"struct graph"):
         outer, _, nested = unit.symbol.partition("::")
         head = unit.pieces[0].text if unit.pieces else ""
         if not _MENTIONED.fullmatch(outer) or not head.startswith(("struct ", "class ")):
