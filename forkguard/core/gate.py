@@ -1,0 +1,287 @@
+"""The values of one gate run: what was asked, what each server did, what the checks say. JSON: gate@1."""
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from forkguard.core.completion import Answer
+from forkguard.core.logfacts import LogSummary
+from forkguard.core.prompts import Prompt
+
+
+class Verdict(StrEnum):
+    """What a check, or the whole gate, came to; `inconclusive` is never green."""
+
+    PASS = "pass"  # noqa: S105  (no password)
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+class CheckName(StrEnum):
+    """The questions that a gate can be asked, in the order of reports."""
+
+    CRASH = "crash"
+    LIVENESS = "liveness"
+    DETERMINISM = "determinism"
+    FALLBACK = "fallback"
+    PERFORMANCE = "performance"
+    QUALITY = "quality"
+
+
+DEFAULT_CHECKS = (CheckName.CRASH, CheckName.LIVENESS, CheckName.DETERMINISM, CheckName.FALLBACK)
+
+
+class Failure(StrEnum):
+    """How a server misbehaved."""
+
+    ABORT = "abort"
+    SIGNAL = "signal"
+    LOAD_ERROR = "load-error"
+    EXITED = "exited"
+    HANG = "hang"
+    BAD_ANSWER = "bad-answer"
+    LEFT_BEHIND = "left-behind"
+    STRANGER = "stranger"
+
+
+class GateStage(StrEnum):
+    """When it misbehaved: while loading, while making the context, in the first answer, later, at its end."""
+
+    LOAD = "load"
+    CONTEXT = "context"
+    FIRST_DECODE = "first decode"
+    LATER = "later"
+    EXIT = "exit"
+
+
+class Misbehaved(Exception):
+    """A server did not do what it must; `text` says what was seen of it from outside."""
+
+    def __init__(self, failure: Failure, text: str) -> None:
+        super().__init__(text)
+        self.failure = failure
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class FileHash:
+    """A file, and the SHA-256 of its bytes in hexadecimal."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A GGUF file under test; `arch` is its `general.architecture`."""
+
+    name: str
+    path: str
+    sha256: str
+    arch: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatedTree:
+    """What was run. `commit` is None for a binary built elsewhere; `libraries` are those that it loaded."""
+
+    binary: str
+    binary_sha256: str
+    commit: str | None = None
+    ref: str | None = None
+    patchsets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPlan:
+    """One server configuration: `width` is the most tokens drafted at once, None without a draft.
+
+    A `verbose` arm is asked for its log and not for its speed.
+    """
+
+    name: str
+    prompts: tuple[Prompt, ...]
+    width: int | None = None
+    verbose: bool = False
+
+    @property
+    def drafts(self) -> bool:
+        """Whether the arm runs with the draft model."""
+        return self.width is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEnd:
+    """How a server ended, and what it left.
+
+    `exit_code` or `signal` (a name, `SIGSEGV`), never both; `asked` says that it still ran when we asked it
+    to stop, `killed` that it had to be killed then. `left_behind` are the command lines of processes that
+    outlived it and were killed. `log_left_out` bytes of its log were read but not kept.
+    """
+
+    exit_code: int | None
+    signal: str | None
+    asked: bool
+    killed: bool
+    log: LogSummary
+    log_file: str
+    log_left_out: int = 0
+    left_behind: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of an arm, and the answer (None: it brought the arm to its end)."""
+
+    prompt: str
+    answer: Answer | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A server's misbehaviour as reports tell it: the `text` in one line, the rest as evidence."""
+
+    failure: Failure
+    stage: GateStage
+    text: str
+    place: str = ""
+    signal: str | None = None
+    exit_code: int | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What one server did. `command` is its argv."""
+
+    plan: ArmPlan
+    command: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    end: ServerEnd
+    trouble: Trouble | None
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every prompt was answered and the server ended as it must."""
+        return self.trouble is None and len(self.answers) == len(self.plan.prompts)
+
+    @property
+    def answers(self) -> dict[str, Answer]:
+        """The answers by the names of their prompts."""
+        return {one.prompt: one.answer for one in self.asked if one.answer is not None}
+
+    @property
+    def drafted(self) -> int:
+        """Tokens drafted in all requests."""
+        return sum(answer.drafted for answer in self.answers.values())
+
+    @property
+    def accepted(self) -> int:
+        """Drafted tokens that the target accepted, in all requests."""
+        return sum(answer.accepted for answer in self.answers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A drift finding that can explain a red gate; `log` is what a server logs when it is the cause."""
+
+    finding: str
+    title: str
+    severity: str
+    log: str
+    pull: int | None
+    place: str
+
+    @property
+    def command(self) -> str:
+        """What mends it."""
+        return f"forkguard port {self.pull}" if self.pull is not None else "forkguard drift"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The answer to one question; `evidence` holds plain JSON values."""
+
+    name: CheckName
+    verdict: Verdict
+    kind: str | None
+    detail: str
+    evidence: tuple[Mapping[str, object], ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A check, or an arm, that was left out, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """How the gate judges, and its flags for the receipt.
+
+    `near_tie` is in nats; `probe` says that the models are a random-weight pair, which can show neither speed
+    nor quality.
+    """
+
+    arch: str
+    near_tie: float
+    probe: bool
+    checks: tuple[CheckName, ...] = DEFAULT_CHECKS
+    fallback_fails: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """One gate run, which is also its receipt. Times are ISO 8601 in UTC."""
+
+    settings: GateSettings
+    tree: GatedTree
+    models: tuple[ModelFile, ...]
+    libraries: tuple[FileHash, ...]
+    arms: tuple[Arm, ...]
+    checks: tuple[Check, ...]
+    not_run: tuple[NotRun, ...]
+    box: Mapping[str, object]
+    environment: Mapping[str, str]
+    started: str
+    finished: str
+    version: str
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the checks; a gate without checks proves nothing."""
+        verdicts = {check.verdict for check in self.checks}
+        if Verdict.FAIL in verdicts:
+            return Verdict.FAIL
+        return Verdict.PASS if verdicts == {Verdict.PASS} else Verdict.INCONCLUSIVE
+
+    @property
+    def reason(self) -> Check | None:
+        """The one check that decided the verdict; None when all passed."""
+        for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+            for check in self.checks:
+                if check.verdict is verdict:
+                    return check
+        return None
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal.
+
+    >>> signal_name(11)
+    'SIGSEGV'
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

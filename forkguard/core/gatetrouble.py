@@ -1,0 +1,97 @@
+"""From what was seen of a server, from outside and in its log, to what went wrong and when."""
+
+from forkguard.core.gate import Failure, GateStage, Misbehaved, ServerEnd, Trouble
+from forkguard.core.logfacts import Abort, Stage
+from forkguard.core.logforms import Frame
+
+_KEPT_FRAMES = 12
+_CLEAN_ENDS = (0, 143)
+"""143 is what a shell reports for SIGTERM, which is how we ask."""
+
+
+def diagnose(raised: Misbehaved | None, end: ServerEnd, *, ready: bool, answered: int) -> Trouble | None:
+    """What went wrong with one server, or None.
+
+    `raised` is what was seen before we asked the server to stop, `ready` says that it had called itself
+    healthy, `answered` how many requests it had answered by then.
+    """
+    if raised is not None and raised.failure is Failure.STRANGER:
+        return Trouble(Failure.STRANGER, _stage(end, ready=ready, answered=answered), raised.text)
+    if raised is not None and raised.failure is Failure.HANG:
+        stage = _stage(end, ready=ready, answered=answered)
+        return Trouble(Failure.HANG, stage, raised.text, after=(end.log.telling_line,))
+    if not end.asked:
+        return _death(end, _stage(end, ready=ready, answered=answered), ready=ready)
+    if raised is not None:
+        return _bad_answer(raised, end, answered=answered)
+    return _at_the_end(end)
+
+
+def _stage(end: ServerEnd, *, ready: bool, answered: int) -> GateStage:
+    if ready:
+        return GateStage.LATER if answered else GateStage.FIRST_DECODE
+    return GateStage.LOAD if end.log.stage.place < Stage.CONTEXT.place else GateStage.CONTEXT
+
+
+def _death(end: ServerEnd, stage: GateStage, *, ready: bool) -> Trouble:
+    """The server ended by itself."""
+    telling = end.log.telling_line
+    abort = end.log.abort
+    if abort is not None:
+        return _told(abort, end, stage)
+    frames = _frames(end.log.stray_frames)
+    if end.signal is not None:
+        return Trouble(Failure.SIGNAL, stage, f"killed by {end.signal}", signal=end.signal, frames=frames,
+                       before=_lines(telling))  # fmt: skip
+    failure = Failure.EXITED if ready else Failure.LOAD_ERROR
+    ended = f"ended by itself with status {end.exit_code}"
+    text = telling if telling and not ready else ended
+    return Trouble(failure, stage, text, exit_code=end.exit_code, before=_lines(telling, ended))
+
+
+def _told(abort: Abort, end: ServerEnd, stage: GateStage) -> Trouble:
+    return Trouble(
+        Failure.ABORT,
+        stage,
+        abort.text,
+        place=abort.place,
+        signal=end.signal,
+        exit_code=end.exit_code,
+        before=abort.before,
+        after=abort.after,
+        frames=_frames(abort.frames),
+    )
+
+
+def _bad_answer(raised: Misbehaved, end: ServerEnd, *, answered: int) -> Trouble:
+    """The server lives and its answer is none; in router mode a child's abort is in the log all the same."""
+    stage = GateStage.LATER if answered else GateStage.FIRST_DECODE
+    if end.log.abort is not None:
+        told = _told(end.log.abort, end, stage)
+        return Trouble(
+            Failure.ABORT, stage, told.text, place=told.place, before=(raised.text, *told.before), after=told.after,
+            frames=told.frames,
+        )  # fmt: skip
+    return Trouble(raised.failure, stage, raised.text, before=_lines(end.log.telling_line))
+
+
+def _at_the_end(end: ServerEnd) -> Trouble | None:
+    """The server answered all that it was asked; it must also stop when asked, and leave nobody behind."""
+    if end.killed:
+        return Trouble(Failure.HANG, GateStage.EXIT, "did not stop when asked, and was killed")
+    if end.signal not in (None, "SIGTERM") or (end.signal is None and end.exit_code not in _CLEAN_ENDS):
+        return _death(end, GateStage.EXIT, ready=True)
+    if end.left_behind:
+        return Trouble(
+            Failure.LEFT_BEHIND, GateStage.EXIT, f"left {len(end.left_behind)} process(es) behind, which were killed",
+            after=end.left_behind,
+        )  # fmt: skip
+    return None
+
+
+def _lines(*texts: str) -> tuple[str, ...]:
+    return tuple(text for text in texts if text)
+
+
+def _frames(frames: tuple[Frame, ...]) -> tuple[str, ...]:
+    return tuple(f"{frame.symbol or '?'} ({frame.module or '?'})" for frame in frames[:_KEPT_FRAMES])
