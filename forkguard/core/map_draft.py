@@ -58,10 +58,10 @@ def draft_archs(
 
 
 def _remark(arch: Arch, reason: str) -> str:
-    if arch.graph_of is not None:
+    if arch.graph_of is not None and arch.graph_of not in reason:
         return f"{reason}; its graph is {arch.graph_of}'s"
-    if arch.shares:
-        return f"{reason}; {', '.join(arch.shares)} shares this graph"
+    if arch.shares and arch.graph_of is None:
+        return f"{reason}; its graph is used by {', '.join(arch.shares)} too"
     return reason
 
 
@@ -93,7 +93,7 @@ def render_map(draft: MapDraft) -> str:
     fork = tomlkit.table()
     fork.add(tomlkit.comment("Relative to this file. --fork PATH or FORKGUARD_FORK take its place."))
     fork.add("path", draft.fork_path)
-    fork.add(tomlkit.comment(f"The production branch: {draft.fork_why}."))
+    fork.add(tomlkit.comment(_sentence(f"the production branch: {draft.fork_why}")))
     fork.add("ref", draft.fork_ref)
     document.add("fork", fork)
     document.add("upstream", _upstream(draft))
@@ -110,7 +110,7 @@ def render_map(draft: MapDraft) -> str:
 
 def _upstream(draft: MapDraft) -> Table:
     table = tomlkit.table()
-    table.add(tomlkit.comment(f"{draft.upstream_why}."))
+    table.add(tomlkit.comment(_sentence(draft.upstream_why)))
     if draft.remote is not None:
         table.add("remote", draft.remote)
     else:
@@ -123,7 +123,7 @@ def _upstream(draft: MapDraft) -> Table:
 
 def _arch(arch: ArchDraft) -> Table:
     table = tomlkit.table()
-    table.add(tomlkit.comment(f"{arch.remark[:1].upper()}{arch.remark[1:]}."))
+    table.add(tomlkit.comment(_sentence(arch.remark)))
     table.add("enum", arch.enum)
     table.add("files", _lines(arch.files))
     if arch.graph is not None:
@@ -131,6 +131,12 @@ def _arch(arch: ArchDraft) -> Table:
     table.add("registries", _lines(arch.registries))
     table.add(tomlkit.nl())
     return table
+
+
+def _sentence(text: str) -> str:
+    """A comment's text; what a comment cannot hold (a remote's URL may have it) becomes a space."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return f"{plain[:1].upper()}{plain[1:]}."
 
 
 def _lines(items: Sequence[str]) -> Array:

@@ -38,10 +38,10 @@ def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Headers and assignments one by one: the fewest lines that are TOML by themselves."""
     begin, held = 1, ""
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not held:
             begin = number
-        held += line
+        held += line + "\n"
         try:
             tomllib.loads(held)
         except tomllib.TOMLDecodeError:

@@ -36,11 +36,11 @@ def parse_map(text: str, *, name: str) -> UpstreamMap:
 
     Raises `UsageProblem` whose `where` is `name:line` and whose text holds the dotted key.
     """
-    if not text.strip():
+    document = _document(text, name)
+    if not document:
         raise UsageProblem(
             "the map is empty", where=f"{name}:1", hint="forkguard init --fork PATH --force  writes a new one"
         )
-    document = _document(text, name)
     try:
         parsed = UpstreamMap.model_validate(_frozen(document))
     except ValidationError as error:

@@ -86,13 +86,14 @@ def _named(wanted: Sequence[str], *, fork: ArchIndex, upstream: ArchIndex) -> di
     for name in wanted:
         index = fork if name in fork.archs else upstream
         if name not in index.archs:
-            near = difflib.get_close_matches(name, (*fork.archs, *upstream.archs), n=3)
+            known = list(dict.fromkeys((*fork.archs, *upstream.archs)))
+            near = difflib.get_close_matches(name, known, n=3)
             raise UsageProblem(
                 f"neither the fork nor upstream has an arch named {name}",
                 where="LLM_ARCH_NAMES of both trees",
                 hint=f"did you mean {' or '.join(near)}?" if near else "take a name from LLM_ARCH_NAMES",
             )
-        reason = "asked for" if index is fork else "asked for; the fork does not have it, upstream has"
+        reason = "named with --arch" + ("" if index is fork else "; upstream has it, the fork does not")
         names |= with_family(index, {name: reason}) | {name: reason}
     return names
 
