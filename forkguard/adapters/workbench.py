@@ -1,0 +1,203 @@
+"""Work on the fork's objects without its index, work tree, refs or configuration.
+
+A bare repository of forkguard's own lends its (empty) configuration; objects are read from and written to
+the fork's store. So no filter, merge driver or hook of anybody runs, and results depend on objects alone.
+"""
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from forkguard.adapters.git import GitRepository
+from forkguard.core.commit_objects import RawCommit, commit_bytes, parse_commit
+from forkguard.core.hunks import FileChange, parse_diff
+from forkguard.core.merges import Merged, parse_merge
+from forkguard.core.names import BlobHash, CommitHash, TreeHash, TreePath
+from forkguard.core.trees import Tree, TreeEntry
+from forkguard.errors import CouldNotWork
+
+_NOBODY = b"forkguard <forkguard@localhost> 0 +0000"
+_MARKER = re.compile(rb"^(<<<<<<<|\|\|\|\|\|\|\||>>>>>>>) ([0-9a-f]{4,64})(?=[:\r\n])", re.MULTILINE)
+
+
+class Workbench:
+    """The fork's objects, with a bare repository under `folder` as the place to stand."""
+
+    def __init__(self, fork: GitRepository, folder: Path) -> None:
+        self._fork = fork
+        form = fork.run("rev-parse", "--show-object-format")[1].decode().strip()
+        self._home = folder / f"bench-{form}.git"
+        self._env = {
+            "GIT_DIR": str(self._home),
+            "GIT_OBJECT_DIRECTORY": str(fork.objects),
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+        }
+        shallow = fork.git_dir / "shallow"
+        if shallow.exists():
+            self._env["GIT_SHALLOW_FILE"] = str(shallow)
+        folder.mkdir(parents=True, exist_ok=True)
+        own = {key: value for key, value in self._env.items() if key.startswith(("GIT_CONFIG", "GIT_ATTR"))}
+        fork.run(
+            "init",
+            "--quiet",
+            "--bare",
+            "--template=",
+            f"--object-format={form}",
+            str(self._home),
+            cwd=folder,
+            env=own,
+        )
+
+    def _git(
+        self, *words: str, stdin: bytes | None = None, allowed: Sequence[int] = (0,), index: Path | None = None
+    ) -> tuple[int, bytes]:
+        env = self._env | ({"GIT_INDEX_FILE": str(index)} if index else {})
+        status, out, _ = self._fork.run(*words, stdin=stdin, allowed=allowed, env=env, cwd=self._home)
+        return status, out
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def commit(self, commit: CommitHash) -> RawCommit:
+        """A commit's parts."""
+        return parse_commit(self._git("cat-file", "commit", commit)[1])
+
+    def lineage(self, since: CommitHash, until: CommitHash) -> tuple[CommitHash, ...]:
+        """The commits that `until` has and `since` has not, oldest first."""
+        _, out = self._git("rev-list", "--topo-order", "--reverse", f"{since}..{until}")
+        return tuple(CommitHash(word) for word in out.decode().split())
+
+    def first_merge(self, head: CommitHash, tip: CommitHash) -> CommitHash | None:
+        """The merge by which `tip` took in `head`, if there was one."""
+        words = ("rev-list", "--merges", "--ancestry-path", "--topo-order", "--reverse", f"{head}..{tip}")
+        merges = self._git(*words)[1].decode().split()
+        return CommitHash(merges[0]) if merges else None
+
+    def merge_base(self, one: CommitHash, other: CommitHash) -> CommitHash | None:
+        """The best common ancestor, or None."""
+        status, out = self._git("merge-base", one, other, allowed=(0, 1))
+        return CommitHash(out.decode().split()[0]) if status == 0 else None
+
+    def diff(
+        self,
+        before: TreeHash,
+        after: TreeHash,
+        *,
+        context: int = 3,
+        renames: bool = True,
+        paths: Sequence[TreePath] = (),
+    ) -> tuple[FileChange, ...]:
+        """What leads from one tree to the other, file by file (of `paths`, if any)."""
+        words = ["diff-tree", "-r", "-z", "--raw", "-p", f"-U{context}", "--full-index", "--no-color"]
+        words += ["--inter-hunk-context=0", "-M" if renames else "--no-renames"]
+        literal = [f":(literal){path}" for path in paths]
+        return parse_diff(self._git(*words, before, after, "--", *literal)[1])
+
+    def entries(self, tree: TreeHash, paths: Sequence[TreePath]) -> Tree:
+        """The files at `paths`, as far as the tree has them."""
+        if not paths:
+            return {}
+        wanted = set(paths)
+        _, out = self._git("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths)
+        found: dict[TreePath, TreeEntry] = {}
+        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+            meta, path = record.split("\t", 1)
+            mode, _, blob = meta.split(" ")
+            if path in wanted:
+                found[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
+        return found
+
+    def blobs(self, ids: Iterable[BlobHash]) -> dict[BlobHash, bytes]:
+        """The contents of blobs, in one question."""
+        return self._fork.blobs(ids)
+
+    # -- making objects ------------------------------------------------------------------------------
+
+    def put_blob(self, content: bytes) -> BlobHash:
+        """Store a file's content."""
+        return BlobHash(self._git("hash-object", "-t", "blob", "-w", "--stdin", stdin=content)[1].decode().strip())
+
+    def put_commit(self, content: bytes) -> CommitHash:
+        """Store a commit object; git checks its form."""
+        return CommitHash(
+            self._git("hash-object", "-t", "commit", "-w", "--stdin", stdin=content)[1].decode().strip()
+        )
+
+    def edit(self, tree: TreeHash, entries: Mapping[TreePath, TreeEntry | None]) -> TreeHash:
+        """The tree with some files replaced, or removed (None)."""
+        if not entries:
+            return tree
+        gone = "0" * len(tree)
+        rows = (f"{e.mode} {e.blob}\t{path}" if e else f"0 {gone}\t{path}" for path, e in entries.items())
+        feed = "".join(f"{row}\0" for row in rows).encode("utf-8", "surrogateescape")
+        with tempfile.TemporaryDirectory(prefix="forkguard-index-") as folder:
+            index = Path(folder) / "index"
+            self._git("read-tree", tree, index=index)
+            self._git("update-index", "-z", "--index-info", stdin=feed, index=index)
+            return TreeHash(self._git("write-tree", index=index)[1].decode().strip())
+
+    # -- merging -------------------------------------------------------------------------------------
+
+    def merge(
+        self, base: TreeHash, ours: TreeHash, theirs: TreeHash, *, ours_label: str, theirs_label: str
+    ) -> Merged:
+        """git's three-way merge of trees with this very base; conflicted files hold diff3 markers."""
+        root = self._stand_in(base, ())
+        one, other = self._stand_in(ours, (root,)), self._stand_in(theirs, (root,))
+        _, out = self._git(
+            "-c", "merge.conflictStyle=diff3", "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict",
+            "merge-tree", "--write-tree", "-z", one, other, allowed=(0, 1),
+        )  # fmt: skip
+        merged = parse_merge(out)
+        if not merged.stages:
+            return merged
+        names = {one.encode(): ours_label.encode(), root.encode(): b"base", other.encode(): theirs_label.encode()}
+        return Merged(self._relabel(merged, names), merged.stages, merged.messages)
+
+    def _stand_in(self, tree: TreeHash, parents: tuple[CommitHash, ...]) -> CommitHash:
+        """A commit that only tells `merge-tree` of git 2.39 which base to take (it has no --merge-base)."""
+        return self.put_commit(commit_bytes(tree, parents, author=_NOBODY, committed=b"0 +0000", message=b"merge\n"))
+
+    def _relabel(self, merged: Merged, names: Mapping[bytes, bytes]) -> TreeHash:
+        entries = {p: e for p, e in self.entries(merged.tree, merged.conflicted).items() if e.is_file}
+        contents = self.blobs(entry.blob for entry in entries.values())
+        edits: dict[TreePath, TreeEntry | None] = {}
+        for path, entry in entries.items():
+            old = contents[entry.blob]
+            new = _MARKER.sub(lambda found: _named(found, names), old)
+            if new != old:
+                edits[path] = TreeEntry(entry.mode, self.put_blob(new))
+        return self.edit(merged.tree, edits)
+
+    def merges_cleanly(self, base: bytes, ours: bytes, theirs: bytes) -> bool:
+        """Whether git merges these three versions of one file without a conflict."""
+        with tempfile.TemporaryDirectory(prefix="forkguard-merge-") as folder:
+            files = [Path(folder) / name for name in ("ours", "base", "theirs")]
+            for file, content in zip(files, (ours, base, theirs), strict=True):
+                file.write_bytes(content)
+            status, _ = self._git("merge-file", "-p", "-q", *map(str, files), allowed=range(256))
+        if status > 127:
+            raise CouldNotWork("git merge-file failed", where=folder, hint="forkguard doctor")
+        return status == 0
+
+    # -- patches -------------------------------------------------------------------------------------
+
+    def patch(
+        self, commit: CommitHash, *, number: int, base: CommitHash, headers: Sequence[str]
+    ) -> tuple[str, bytes]:
+        """One commit as `git format-patch --base` writes it, with more mail headers: file name and content."""
+        words = ["format-patch", "-1", "-N", f"--start-number={number}", "--no-signature", "--full-index", "--binary"]
+        words += ["--no-attach", "--no-thread", "--stat=72", "--filename-max-length=64", f"--base={base}"]
+        words += [f"--add-header={header}" for header in headers]
+        with tempfile.TemporaryDirectory(prefix="forkguard-patch-") as folder:
+            self._git(*words, "-o", folder, commit)
+            (file,) = Path(folder).iterdir()
+            return file.name, file.read_bytes()
+
+
+def _named(marker: re.Match[bytes], names: Mapping[bytes, bytes]) -> bytes:
+    """A marker line with our name for its side; a line of the file that only looks like one stays."""
+    name = next((name for commit, name in names.items() if commit.startswith(marker[2])), None)
+    return marker[1] + b" " + name if name else marker[0]

@@ -1,0 +1,128 @@
+"""The result of a three-way merge as git tells it: the tree, the conflicted files, their marked regions."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forkguard.core.hunks import Hunk
+from forkguard.core.names import BlobHash, TreeHash, TreePath
+
+_MARKER = re.compile(rb"^(?:<<<<<<<|\|\|\|\|\|\|\||>>>>>>>)(?: .*)?\r?$", re.MULTILINE)
+_NEXT_SIDE = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+"""What ends each side of a region in diff3 style, by how many sides have begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One side of a conflicted file: `number` is git's (1 base, 2 the fork, 3 upstream)."""
+
+    path: TreePath
+    number: int
+    mode: str
+    blob: BlobHash
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A merge: its tree (with markers in conflicted files), the sides of what conflicts, git's messages."""
+
+    tree: TreeHash
+    stages: tuple[Stage, ...]
+    messages: tuple[str, ...]
+
+    @property
+    def conflicted(self) -> tuple[TreePath, ...]:
+        """The conflicted files, each once."""
+        return tuple(dict.fromkeys(stage.path for stage in self.stages))
+
+    def side(self, path: TreePath, number: int) -> Stage | None:
+        """One side of a conflicted file, if it has that side."""
+        return next((stage for stage in self.stages if stage.path == path and stage.number == number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One marked region: the line (from 1) of its first marker, and the lines of the three sides."""
+
+    line: int
+    ours: tuple[str, ...]
+    base: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """One place that a person must decide: its region, or `reason` where a file conflicts as a whole."""
+
+    path: TreePath
+    line: int | None
+    header: str
+    ours: str
+    base: str
+    theirs: str
+    reason: str = ""
+
+
+def parse_merge(output: bytes) -> Merged:
+    """Read `git merge-tree --write-tree -z`."""
+    head, _, tail = output.partition(b"\0\0")
+    tree, *entries = head.decode("utf-8", "surrogateescape").split("\0")
+    stages = []
+    for entry in entries:
+        if not entry:
+            continue
+        meta, path = entry.split("\t", 1)
+        mode, blob, number = meta.split(" ")
+        stages.append(Stage(TreePath(path), int(number), mode, BlobHash(blob)))
+    return Merged(TreeHash(tree.strip()), tuple(stages), _messages(tail.decode("utf-8", "replace").split("\0")))
+
+
+def _messages(words: Sequence[str]) -> tuple[str, ...]:
+    found, at = [], 0
+    while at < len(words) and words[at].isdigit():
+        at += int(words[at]) + 2
+        if at < len(words) and words[at].startswith("CONFLICT"):
+            found.append(words[at].strip())
+        at += 1
+    return tuple(found)
+
+
+def regions(lines: Sequence[str], *, label: str) -> tuple[Region, ...]:
+    """The conflicts of a file merged in diff3 style, whose first marker carries `label`."""
+    found: list[Region] = []
+    sides: list[list[str]] = []
+    began = 0
+    for number, line in enumerate(lines, 1):
+        text = line.rstrip("\r\n")
+        if text == f"<<<<<<< {label}":
+            sides, began = [[]], number
+        elif sides and text.partition(" ")[0] == _NEXT_SIDE[len(sides)]:
+            sides.append([])
+        elif sides:
+            sides[-1].append(line)
+        if len(sides) == 4:
+            found.append(Region(began, tuple(sides[0]), tuple(sides[1]), tuple(sides[2])))
+            sides = []
+    return tuple(found)
+
+
+def markers_left(content: bytes) -> int | None:
+    r"""The line (from 1) of the first conflict marker in a file, or None.
+
+    >>> markers_left(b"a\n>>>>>>> upstream\nb\n")
+    2
+    >>> markers_left(b"Title\n=======\n")
+    """
+    found = _MARKER.search(content)
+    return content.count(b"\n", 0, found.start()) + 1 if found else None
+
+
+def header_of(region: Region, hunks: Sequence[Hunk]) -> str:
+    """The header of the hunk that a region comes from: the one that shares most lines with it."""
+
+    def shared(hunk: Hunk) -> int:
+        added = sum(line in change.added for change in hunk.changes for line in region.theirs)
+        return added + sum(line in change.removed for change in hunk.changes for line in region.base)
+
+    best = max(hunks, key=shared, default=None)
+    return best.header if best else ""
