@@ -1,0 +1,72 @@
+"""Real llama.cpp sources for the tests marked `real`: downloaded and made once, kept in the user's cache."""
+
+import hashlib
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import filelock
+import platformdirs
+import pytest
+
+from forkguard.adapters import archive_members, archives, snapshots
+from forkguard.adapters.archives import ArchiveCache
+from forkguard.adapters.snapshots import NEWER, OLDER
+from tests.support import real_sources as shapes
+from tests.support.real_sources import RealSources, make_real_sources
+
+_CACHE = platformdirs.user_cache_path("forkguard", appauthor=False)
+_WEEK = 7 * 24 * 3600
+
+
+class _StderrTalk:
+    def step(self, message: str) -> None:
+        sys.stderr.write(f"{message}\n")
+
+    def note(self, message: str) -> None:
+        sys.stderr.write(f"{message}\n")
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        """Bars are for people."""
+
+
+@pytest.fixture(scope="session")
+def real_archives() -> tuple[Path, Path]:
+    """The source archives of b10531 and b10549."""
+    cache = ArchiveCache(_CACHE / "archives", talk=_StderrTalk())
+    return cache.get(OLDER).path, cache.get(NEWER).path
+
+
+@pytest.fixture(scope="session")
+def real_sources(real_archives: tuple[Path, Path]) -> RealSources:
+    """Both repositories, shared by all tests and runs: only read them (`real_fork` is there to be changed)."""
+    older, newer = real_archives
+    place = _CACHE / "test-sources" / _content_key()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(place.parent / "lock", timeout=600):
+        ready = place / "ready"
+        if not ready.is_file():
+            shutil.rmtree(place, ignore_errors=True)
+            make_real_sources(place, older=older, newer=newer)
+        ready.touch()
+        _forget_old(place.parent)
+    return RealSources(place / "upstream.git", place / "fork")
+
+
+@pytest.fixture
+def real_fork(real_sources: RealSources, tmp_path: Path) -> Path:
+    """A copy of the fork, `production` checked out, that a test may change; its remote is the shared upstream."""
+    return shutil.copytree(real_sources.fork, tmp_path / "llama.cpp", symlinks=True)
+
+
+def _content_key() -> str:
+    """What the repositories depend on: the archives' pinned hashes and the code that makes them."""
+    made_by = [Path(str(module.__file__)) for module in (archives, archive_members, snapshots, shapes)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()[:16]
+
+
+def _forget_old(folder: Path) -> None:
+    for ready in folder.glob("*/ready"):
+        if time.time() - ready.stat().st_mtime > _WEEK:
+            shutil.rmtree(ready.parent, ignore_errors=True)
