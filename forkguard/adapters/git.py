@@ -240,6 +240,10 @@ class GitRepository:
         rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
         return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
 
+    def mentions(self, text: str, *, until: CommitHash) -> tuple[Commit, ...]:
+        """The commits up to `until` whose message holds `text`, newest first."""
+        return self.history(["--fixed-strings", f"--grep={text}", until])
+
     # -- trees and blobs -----------------------------------------------------------------------------
 
     def tree(self, commit: CommitHash, *, under: Sequence[str] = ()) -> Tree:
@@ -285,6 +289,37 @@ class GitRepository:
             "--format=commit %H", commit,
         )  # fmt: skip
         return out.decode("utf-8", "surrogateescape")
+
+    # -- changes by content --------------------------------------------------------------------------
+
+    def own_commits(self, since: CommitHash, until: CommitHash, *, trailer: str) -> list[tuple[Commit, str | None]]:
+        """The commits in between that are no merges, newest first, each with the value of its trailer."""
+        form = f"%H%x00%aI%x00%s%x00%(trailers:key={trailer},valueonly,separator=%x2C)%x00"
+        _, out, _ = self.run("log", "--no-merges", f"--format={form}", f"{since}..{until}", "--")
+        fields = out.decode("utf-8", "replace").split("\0")
+        rows = zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False)
+        return [
+            (Commit(CommitHash(id_.strip()), date, subject), value.strip() or None)
+            for id_, date, subject, value in rows
+        ]
+
+    def patch_ids(self, since: CommitHash, until: CommitHash) -> dict[CommitHash, str]:
+        """`git patch-id` of each commit in between that has one parent and changes something."""
+        _, out, _ = self.run(
+            "log", "-p", "-U3", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+            "--min-parents=1", "--max-parents=1", "--format=commit %H", f"{since}..{until}", "--",
+        )  # fmt: skip
+        return self._patch_ids(out)
+
+    def patch_ids_of(self, mails: Mapping[CommitHash, bytes]) -> dict[CommitHash, str]:
+        """`git patch-id` of patches in mail form; the keys are ids of the caller's choice, 40 hexadecimal digits."""
+        blocks = (b"commit %s\n%s\n" % (key.encode(), _from_diff(mail)) for key, mail in mails.items())
+        return self._patch_ids(b"".join(blocks))
+
+    def _patch_ids(self, diffs: bytes) -> dict[CommitHash, str]:
+        _, out, _ = self.run("patch-id", "--stable", stdin=diffs)
+        pairs = (line.split(" ", 1) for line in out.decode().splitlines())
+        return {CommitHash(commit): patch_id for patch_id, commit in pairs}
 
     # -- history of lines ----------------------------------------------------------------------------
 
@@ -335,6 +370,12 @@ def parse_blame(porcelain: str) -> dict[int, CommitHash | None]:
         elif line == "boundary":
             boundary.add(current)
     return {number: None if commit in boundary else CommitHash(commit) for number, commit in rows}
+
+
+def _from_diff(mail: bytes) -> bytes:
+    """A mail from its first diff on: its message may hold lines that `git patch-id` would take for another patch."""
+    at = mail.find(b"\ndiff --git ")
+    return mail[at + 1 :] if at >= 0 else b""
 
 
 def _unset(ours: Mapping[str, str]) -> list[str]:

@@ -11,14 +11,21 @@ from pathlib import Path
 
 import platformdirs
 
+from forkguard.adapters.cmake import CMake
 from forkguard.adapters.files import write_atomic
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.patchsets import PatchsetFolder
+from forkguard.adapters.receipts import ReceiptStore
+from forkguard.adapters.trees import TreeStore
 from forkguard.core.findings import Side
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
 from forkguard.core.remotes import choose_branch, choose_remote, shown
+from forkguard.core.status import ReceiptSummary, parse_receipt
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
+from forkguard.ports import Talk
+from forkguard.workflows.build import Workshop
 from forkguard.workflows.init import Places
 
 FORK_VARIABLE = "FORKGUARD_FORK"
@@ -101,6 +108,24 @@ def open_project(
             cache=cache,
             trees=_folder(settings.defaults.trees, map_path) or cache / "trees",
         )
+
+
+def patchset_store(project: Project) -> PatchsetFolder:
+    """The patch stack beside the map."""
+    return PatchsetFolder(project.patchsets)
+
+
+def receipt_store(project: Project) -> ReceiptStore:
+    """The receipts of the project's gate runs."""
+    return ReceiptStore(project.state / "receipts")
+
+
+def latest_receipt(project: Project) -> ReceiptSummary | None:
+    """The newest complete receipt, None where no gate ran. Raises `CouldNotWork` for one that is damaged."""
+    files = receipt_store(project).all()
+    if not files:
+        return None
+    return parse_receipt(files[-1].read_text(encoding="utf-8", errors="replace"), path=str(files[-1]))
 
 
 @contextlib.contextmanager
@@ -204,6 +229,11 @@ def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
     repo = GitRepository(path)
     _refuse_shallow(repo)
     return repo
+
+
+def open_workshop(project: Project, talk: Talk) -> Workshop:
+    """What building a tree of this project needs; see `forkguard.workflows.build.build_tree`."""
+    return Workshop(TreeStore(project.trees), CMake(project.cache), project.map.build, talk)
 
 
 def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:

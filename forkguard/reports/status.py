@@ -1,0 +1,105 @@
+"""The status report as text and as JSON (`forkguard/status@1`)."""
+
+import json
+
+from forkguard.core.commits import Commit
+from forkguard.core.status import StatusReport
+from forkguard.reports.plain import counted, printable
+
+SCHEMA = "forkguard/status@1"
+_ID = 12
+_MOST_SHOWN = 10
+
+
+def status_json(report: StatusReport) -> str:
+    """One JSON document; `docs/schemas/status.json` is its schema."""
+    base = report.base
+    document = {
+        "schema": SCHEMA,
+        "fork": {"ref": report.fork.ref, "commit": report.fork.commit},
+        "upstream": {"ref": report.upstream.ref, "commit": report.upstream.commit},
+        "base": {
+            "commit": base.commit,
+            "how": base.how,
+            "date": report.base_commit.date,
+            "subject": report.base_commit.subject,
+            "equal": base.equal,
+            "total": base.total,
+        },
+        "behind": report.behind,
+        "ahead": report.ahead,
+        "uncovered": [
+            {"commit": each.id, "date": each.date, "subject": each.subject, "pr": each.pull}
+            for each in report.uncovered
+        ],
+        "stack": [
+            {
+                "patchset": each.name,
+                "title": each.title,
+                "state": each.state,
+                "pr": each.pull,
+                "patches": each.patches,
+            }
+            for each in report.stack
+        ],
+        "nightly": None,
+        "receipt": None
+        if report.receipt is None
+        else {
+            "path": report.receipt.path,
+            "verdict": report.receipt.verdict,
+            "started": report.receipt.started,
+            "commit": report.receipt.commit,
+        },
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def status_text(report: StatusReport) -> str:
+    """A screen for a person."""
+    base = report.base
+    likeness = f", {base.equal} of {base.total} files equal" if base.equal is not None else ""
+    lines = [
+        f"fork      {report.fork.ref} at {report.fork.commit[:_ID]}",
+        f"upstream  {report.upstream.ref} at {report.upstream.commit[:_ID]}",
+        f"base      {_line(report.base_commit)}  (by {base.how}{likeness})",
+        f"          {counted(report.behind, 'commit')} behind, {report.ahead} ahead",
+        *_stack(report),
+        *_uncovered(report),
+        "nightly   none yet",
+        _receipt(report),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(commit: Commit) -> str:
+    return f"{commit.id[:_ID]} {commit.date[:10]} {printable(commit.subject)}"
+
+
+def _stack(report: StatusReport) -> list[str]:
+    if not report.stack:
+        return ["stack     no patchsets"]
+    rows = [(each.name, each.state, counted(each.patches, "patch", "patches")) for each in report.stack]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return [f"stack     {counted(len(rows), 'patchset')}"] + [
+        "  "
+        + "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True))
+        + f"  {printable(each.title)}"
+        for row, each in zip(rows, report.stack, strict=True)
+    ]
+
+
+def _uncovered(report: StatusReport) -> list[str]:
+    if not report.uncovered:
+        return ["          every commit of the fork is covered by a patchset"] if report.ahead else []
+    count = len(report.uncovered)
+    lines = [f"          no patchset covers {counted(count, 'commit')} of the fork:"]
+    lines += [f"  {_line(commit)}" for commit in report.uncovered[:_MOST_SHOWN]]
+    return lines + ([f"  and {count - _MOST_SHOWN} more (--format json lists all)"] if count > _MOST_SHOWN else [])
+
+
+def _receipt(report: StatusReport) -> str:
+    if report.receipt is None:
+        return "receipt   none yet"
+    of = f" of {report.receipt.commit[:_ID]}" if report.receipt.commit else ""
+    return f"receipt   {printable(report.receipt.verdict)}{of}, {report.receipt.started}: {report.receipt.path}"
