@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
 from forkguard.core.names import CommitHash, PullNumber
 
@@ -16,6 +17,11 @@ class Commit:
     id: CommitHash
     date: str
     subject: str
+
+    @property
+    def moment(self) -> datetime:
+        """The date as a point in time, comparable across zones."""
+        return datetime.fromisoformat(self.date)
 
     @property
     def pull(self) -> PullNumber | None:

@@ -12,8 +12,8 @@ from forkguard.core.syntax import Piece, PieceKind
 Key = tuple[str, str, str]
 _KEYWORDS = frozenset({
     "auto", "bool", "break", "case", "const", "constexpr", "continue", "default", "do", "double", "else", "float",
-    "for", "if", "int", "int32_t", "int64_t", "nullptr", "return", "size_t", "static", "struct", "switch", "this", "true",
-    "false", "uint32_t", "uint64_t", "using", "void", "while", "NULL",
+    "for", "if", "int", "int32_t", "int64_t", "nullptr", "return", "size_t", "static", "struct", "switch", "this",
+    "true", "false", "uint32_t", "uint64_t", "using", "void", "while", "NULL",
 })  # fmt: skip
 _EVIDENCE = 2
 

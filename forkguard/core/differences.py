@@ -25,8 +25,9 @@ class Sort(Enum):
 class Difference:
     """One difference.
 
-    `path` and `line` are the place in the fork (line None: there is none), `ours` the fork's piece where it
-    has one. `theirs` at `their_path` is upstream's. `group` and `index` order the pieces of one unit.
+    `path` and `line` are the place in the fork to look at (line None: there is none), `ours` at `our_path` the
+    fork's piece where it has one. `theirs` at `their_path` is upstream's. `group` and `index` order the
+    pieces of one unit.
     """
 
     sort: Sort
@@ -36,6 +37,7 @@ class Difference:
     path: TreePath
     line: int | None
     ours: Piece | None = None
+    our_path: TreePath | None = None
     theirs: Piece | None = None
     their_path: TreePath | None = None
     group: str = ""
@@ -126,8 +128,8 @@ def _unit_differences(
         if (path, ours.start) not in settled:
             their_path = next((p for p, _ in upstream), path)
             yield Difference(
-                Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, their_path=their_path, group=group,
-                index=stale.index,
+                Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, our_path=path,
+                their_path=their_path, group=group, index=stale.index,
             )  # fmt: skip
 
 
@@ -210,8 +212,8 @@ def _weaker(trees: Trees, families: Mapping[str, tuple[Arch, ...]], rules: Itera
             if len(partner.piece.guards) > len(match.piece.guards):
                 ours_at = partner.piece
                 yield Difference(
-                    Sort.WEAKER, families["fork"][0].name, rule, ours_at.symbol, partner.path, ours_at.line, ours=ours_at,
-                    theirs=match.piece, their_path=match.path,
+                    Sort.WEAKER, families["fork"][0].name, rule, ours_at.symbol, partner.path, ours_at.line,
+                    ours=ours_at, our_path=partner.path, theirs=match.piece, their_path=match.path,
                 )  # fmt: skip
 
 
@@ -270,16 +272,9 @@ def _one_registry(sides: Sided, enums: Mapping[str, str], rule: Rule | None) -> 
         if arch is not None and (ours.kind, ours.text) not in missing_labels:
             their_path = next((p for p, _ in upstream), path)
             yield Difference(
-                Sort.STALE,
-                arch,
-                None,
-                ours.symbol,
-                path,
-                ours.line,
-                ours=ours,
-                their_path=their_path,
+                Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, our_path=path, their_path=their_path,
                 index=stale.index,
-            )
+            )  # fmt: skip
 
 
 # -- hazards -------------------------------------------------------------------------------------------
@@ -309,7 +304,8 @@ def _hazard(trees: Trees, known: Mapping[str, Rule], ours: Breach | None, theirs
     return Difference(
         Sort.HAZARD, breach.arch.name, breach.rule, place[1].symbol if place else breach.have.piece.symbol,
         place[0] if place else breach.have.path, place[1].line if place else None,
-        ours=ours.have.piece if ours else None, theirs=shown.piece if shown else None,
+        ours=ours.have.piece if ours else None, our_path=ours.have.path if ours else None,
+        theirs=shown.piece if shown else None,
         their_path=shown.path if shown else None, both=theirs is not None,
     )  # fmt: skip
 

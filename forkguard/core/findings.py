@@ -56,8 +56,8 @@ class Finding:
     `id` is stable from run to run and holds no line number. `path` and `line` are the place in the fork
     where the piece is or belongs (line from 1; None where there is no such place), `symbol` the function.
     `text` is source, verbatim: upstream's where the fork lacks it, else the fork's. `context` is the fork's
-    own lines around that place, each with its number, for a person to find it; `after` tells behind which
-    of them the missing text belongs.
+    own lines around that place, each with its number, for a person to find it; `margin` is how many columns
+    the text is indented where it comes from.
     """
 
     id: str
@@ -76,6 +76,7 @@ class Finding:
     ledger: str | None = None
     fix: str = ""
     context: tuple[tuple[int, str], ...] = ()
+    margin: int = 0
     lost_in: Commit | None = None
 
     def counts(self, *, strict: bool) -> bool:

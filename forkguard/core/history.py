@@ -1,6 +1,7 @@
 """Which commit last took a line away (or brought it), read from one `git log -p -U0`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from forkguard.core.names import CommitHash
 from forkguard.core.syntax import tokens_of
@@ -15,29 +16,51 @@ def line_key(text: str) -> str:
     return " ".join(tokens_of(text.encode()))
 
 
-def removals(log: str, wanted: Iterable[str]) -> Mapping[str, CommitHash]:
-    """For each wanted line key, the newest commit of the log that removed it more often than it added it.
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A line as history is searched for it: its key, and the function or table that it stood in (may be empty)."""
 
+    key: str
+    symbol: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the symbol, as a hunk header would show it."""
+        return self.symbol.rsplit("::", 1)[-1]
+
+
+def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, CommitHash]:
+    """For each line, the newest commit of the log in which a hunk took it away without bringing it back.
+
+    Hunks whose header names the line's function come before others: the same `case` stands in many switches.
     `log` is what `Repository.patches` gives: newest first, each commit behind a line `commit <hash>`.
     """
-    keys = frozenset(wanted)
-    found: dict[str, CommitHash] = {}
-    commit = CommitHash("")
-    balance: dict[str, int] = {}
-
-    def settle() -> None:
+    by_key: dict[str, list[Sought]] = {}
+    for one in sought:
+        by_key.setdefault(one.key, []).append(one)
+    sure: dict[Sought, CommitHash] = {}
+    likely: dict[Sought, CommitHash] = {}
+    for commit, header, balance in _hunks(log, frozenset(by_key)):
         for key, count in balance.items():
-            if count < 0:
-                found.setdefault(key, commit)
-        balance.clear()
+            for one in by_key[key] if count < 0 else ():
+                (sure if one.name and one.name in header else likely).setdefault(one, commit)
+    return likely | sure
 
+
+def _hunks(log: str, keys: frozenset[str]) -> Iterator[tuple[CommitHash, str, dict[str, int]]]:
+    """Each hunk that holds one of the keys: its commit, its header, and how often it adds or (below 0) removes it."""
+    commit, header = CommitHash(""), ""
+    balance: dict[str, int] = {}
     for line in log.split("\n"):
-        if line.startswith("commit ") and len(line) in (47, 71):
-            settle()
-            commit = CommitHash(line[7:])
-        elif line[:1] in {"-", "+"} and not line.startswith(("--- ", "+++ ")):
+        if line.startswith(("commit ", "@@ ", "diff --git ")):
+            if balance:
+                yield commit, header, balance
+            balance = {}
+            header = line if line.startswith("@@ ") else ""
+            commit = CommitHash(line[7:]) if line.startswith("commit ") else commit
+        elif header and line[:1] in {"-", "+"}:
             key = line_key(line[1:])
             if key in keys:
                 balance[key] = balance.get(key, 0) + (1 if line[0] == "+" else -1)
-    settle()
-    return found
+    if balance:
+        yield commit, header, balance

@@ -1,0 +1,219 @@
+"""From differences and history to findings: kinds, severities, groups, ids, the place to look at."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from forkguard.core.archs import SourceTree
+from forkguard.core.commits import Commit
+from forkguard.core.differences import Difference, Sort, Trees
+from forkguard.core.findings import Finding, Kind, Severity, UpstreamPlace
+from forkguard.core.history import Sought, line_key
+from forkguard.core.names import TreePath
+from forkguard.core.syntax import Piece, PieceKind, verbatim
+
+_CONTEXT = 2
+_LONGEST_TEXT = 60  # lines of one finding's text
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Who brought and who took lines.
+
+    `brought`: upstream's path and line to the commit that brought it. `dropped`: a line of the fork to the
+    upstream commit that removed it since the base; `lost`: a line of upstream to the fork's commit that did.
+    """
+
+    brought: Mapping[tuple[TreePath, int], Commit] = field(default_factory=dict)
+    dropped: Mapping[Sought, Commit] = field(default_factory=dict)
+    lost: Mapping[Sought, Commit] = field(default_factory=dict)
+
+
+def first_line(tree: SourceTree, path: TreePath, piece: Piece) -> Sought:
+    """How history is searched for a piece: by its first line, and the symbol that it stands in."""
+    return Sought(line_key(tree.parse(path).lines[piece.line - 1]), piece.symbol)
+
+
+def newest(commits: Iterable[Commit]) -> Commit | None:
+    """The commit with the latest date, or None for none."""
+    return max(commits, key=lambda commit: (commit.moment, commit.id), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A difference with what history says of it."""
+
+    difference: Difference
+    kind: Kind
+    severity: Severity
+    commit: Commit | None
+    lost_in: Commit | None
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Neighbours with the same group are one finding."""
+        d = self.difference
+        alone = d.rule is not None and not d.rule.block
+        entry = (d.theirs or d.ours) is not None and _piece(d).kind in {PieceKind.CASE, PieceKind.COMPARISON}
+        mark: object = d if alone or entry or d.sort in {Sort.HAZARD, Sort.WEAKER} else None
+        return (d.sort, d.group, d.their_path, d.arch, self.kind, self.commit and self.commit.id, mark)
+
+
+def findings(differences: Sequence[Difference], trees: Trees, history: History) -> tuple[Finding, ...]:
+    """All findings, worst first; the order is the same from run to run."""
+    judged = [_judge(difference, trees, history) for difference in differences]
+    found = [_finding(group, trees) for group in _groups(judged)]
+    numbered: dict[str, int] = {}
+    unique = []
+    for finding in found:
+        times = numbered[finding.id] = numbered.get(finding.id, 0) + 1
+        unique.append(finding if times == 1 else replace(finding, id=f"{finding.id}-{times}"))
+    return tuple(sorted(unique, key=_order))
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    return (finding.also_upstream, finding.severity.rank, finding.path, finding.line or 0, finding.id)
+
+
+def _piece(difference: Difference) -> Piece:
+    piece = difference.theirs if difference.sort is Sort.MISSING else difference.ours or difference.theirs
+    assert piece is not None  # noqa: S101  (each sort carries its piece)
+    return piece
+
+
+def _judge(difference: Difference, trees: Trees, history: History) -> _Judged:
+    d = difference
+    rule_severity = d.rule.severity if d.rule else Severity.CHANGE
+    if d.sort is Sort.HAZARD:
+        return _Judged(d, Kind.HAZARD, rule_severity, _brought(d, history), None)
+    if d.sort is Sort.WEAKER:
+        return _Judged(d, Kind.CHANGED, rule_severity, _brought(d, history), None)
+    if d.sort is Sort.STALE:
+        assert d.ours is not None  # noqa: S101
+        dropped = history.dropped.get(first_line(trees.fork, d.path, d.ours))
+        return _Judged(d, Kind.CHANGED, Severity.CHANGE, dropped, None)
+    assert d.theirs is not None  # noqa: S101
+    assert d.their_path is not None  # noqa: S101
+    lost_in = history.lost.get(first_line(trees.upstream, d.their_path, d.theirs))
+    commit = _brought(d, history)
+    if d.other_outcome:
+        return _Judged(d, Kind.CHANGED, rule_severity, commit, lost_in)
+    if d.in_base and d.replaced and d.rule is None:
+        return _Judged(d, Kind.CHANGED, Severity.NOTE, commit, lost_in)
+    kind = Kind.LOST if d.in_base or lost_in is not None else Kind.NOT_PORTED
+    return _Judged(d, kind, rule_severity, commit, lost_in)
+
+
+def _brought(d: Difference, history: History) -> Commit | None:
+    if d.theirs is None or d.their_path is None:
+        return None
+    lines = range(d.theirs.line, d.theirs.last + 1)
+    known = (history.brought.get((d.their_path, line)) for line in lines)
+    return newest(commit for commit in known if commit is not None)
+
+
+def _groups(judged: Iterable[_Judged]) -> Iterable[list[_Judged]]:
+    """Runs of neighbours that came with one commit."""
+    for _, run in groupby(judged, key=lambda one: one.group):
+        group: list[_Judged] = []
+        for one in run:
+            if group and one.difference.index != group[-1].difference.index + 1:
+                yield group
+                group = []
+            group.append(one)
+        yield group
+
+
+def _finding(group: list[_Judged], trees: Trees) -> Finding:
+    head = group[0]
+    d = head.difference
+    rule = next((one.difference.rule for one in group if one.difference.rule is not None), None)
+    severity = min((one.severity for one in group), key=lambda severity: severity.rank)
+    text, margin = _text(group, trees)
+    digest = hashlib.sha256("\0".join([d.sort.value, d.symbol, *(_piece(o.difference).text for o in group)]).encode())
+    upstream = None
+    if d.their_path is not None and (head.commit is not None or d.theirs is not None):
+        upstream = UpstreamPlace(d.their_path, d.theirs.line if d.theirs else None, head.commit)
+    return Finding(
+        id=f"{d.arch}/{rule.id if rule else 'statement'}/{digest.hexdigest()[:8]}",
+        arch=d.arch,
+        rule=rule.id if rule else "statement",
+        kind=head.kind,
+        severity=severity,
+        path=d.path,
+        line=d.line,
+        symbol=d.symbol or None,
+        text=text,
+        title=_title(group, rule.title if rule else ""),
+        why=rule.why if rule else "",
+        upstream=upstream,
+        also_upstream=d.both,
+        fix=_fix(head),
+        context=_context(trees.fork, d),
+        margin=margin,
+        lost_in=head.lost_in,
+    )
+
+
+def _text(group: list[_Judged], trees: Trees) -> tuple[str, int]:
+    """The source of the group, verbatim (upstream's where the fork lacks it, else the fork's), and its indent."""
+    d = group[0].difference
+    theirs = d.sort is Sort.MISSING or d.ours is None
+    tree, path = (trees.upstream, d.their_path) if theirs else (trees.fork, d.our_path)
+    pieces = [_piece(one.difference) for one in group]
+    if path is None:
+        return pieces[0].text, 0
+    source = tree.files[path]
+    start, end = pieces[0].start, max(piece.end for piece in pieces)
+    text = verbatim(source, start, _closed(source, start, end))
+    lines = text.split("\n")
+    margin = start - (source.rfind(b"\n", 0, start) + 1)
+    return "\n".join(lines[:_LONGEST_TEXT]), margin
+
+
+def _closed(source: bytes, start: int, end: int) -> int:
+    """`end`, moved over the braces that the stretch opened and that close right behind it."""
+    depth = source.count(b"{", start, end) - source.count(b"}", start, end)
+    while depth > 0:
+        rest = source[end:].lstrip()
+        if not rest.startswith(b"}"):
+            break
+        end = len(source) - len(rest) + 1
+        depth -= 1
+    return end
+
+
+def _title(group: list[_Judged], rule_title: str) -> str:
+    d, kind = group[0].difference, group[0].kind
+    place = f"in {d.symbol}()" if d.symbol and _piece(d).kind is not PieceKind.ENTRY else f"in {d.symbol or d.path}"
+    count = "a statement" if len(group) == 1 else f"{len(group)} statements"
+    if d.sort is Sort.HAZARD:
+        return rule_title
+    if d.sort is Sort.WEAKER:
+        return f"only under a condition: {rule_title}"
+    if d.sort is Sort.STALE:
+        return f"upstream dropped {count} {place}"
+    if kind is Kind.CHANGED:
+        return f"upstream has {count} otherwise {place}"
+    lacks = "lost" if kind is Kind.LOST else "missing"
+    return f"{lacks}: {rule_title}" if rule_title else f"{lacks}: {count} {place}"
+
+
+def _fix(one: _Judged) -> str:
+    rule, commit = one.difference.rule, one.commit
+    if one.difference.sort is Sort.HAZARD and (one.difference.both or commit is None):
+        return rule.mend if rule else ""
+    if commit is not None and commit.pull is not None:
+        return f"forkguard port {commit.pull}"
+    if one.lost_in is not None:
+        return f"git show {one.lost_in.id[:12]}  took it away: put it back"
+    return f"git show {commit.id[:12]}" if commit is not None else ""
+
+
+def _context(tree: SourceTree, d: Difference) -> tuple[tuple[int, str], ...]:
+    if d.line is None or d.path not in tree.files:
+        return ()
+    lines = tree.parse(d.path).lines
+    first, last = max(1, d.line - _CONTEXT), min(len(lines), d.line + _CONTEXT - 1)
+    return tuple((number, lines[number - 1]) for number in range(first, last + 1))
