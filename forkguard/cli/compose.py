@@ -95,7 +95,7 @@ def open_project(
         alternates = [upstream_repo.objects] if upstream_repo is not None else []
         fork_repo = stack.enter_context(GitRepository(fork_path(fork, settings, map_path), alternates=alternates))
         _refuse_shallow(fork_repo)
-        fork_side = fork_side_of(fork_repo, fork_ref or settings.fork.ref)
+        fork_side = fork_side_of(fork_repo, settings.fork.ref if fork_ref is None else fork_ref)
         upstream_side = _upstream_side(settings, fork_repo, upstream_repo, upstream_ref)
         cache = cache_folder(settings, map_path)
         yield Project(
@@ -153,12 +153,12 @@ def open_places(
         clone = Path(upstream).expanduser() if upstream and upstream not in remotes else None
         if clone is None:
             remote, remote_why = _remote_of(repo, remotes, upstream, side.ref)
-            ref = upstream_ref or _remote_branch(repo, remote)
+            ref = _remote_branch(repo, remote) if upstream_ref is None else upstream_ref
             there = Side(check_ref(ref), _resolve_of_remote(repo, remote, ref))
             yield repo, Places(_relative(path, folder), side, why, remote, None, there, remote_why)
             return
         other = stack.enter_context(_upstream_clone(clone, remotes))
-        ref = upstream_ref or _clone_branch(other)
+        ref = _clone_branch(other) if upstream_ref is None else upstream_ref
         there = Side(check_ref(ref), other.resolve(ref))
         seeing = stack.enter_context(GitRepository(path, alternates=[other.objects]))
         named = _relative(Path(os.path.normpath(clone.absolute())), folder)
@@ -266,7 +266,7 @@ def _existing_fork(path: Path | None, source: str) -> Path:
 
 def fork_side_of(repo: GitRepository, ref: str | None) -> Side:
     """The production branch: the ref, else the branch checked out, else HEAD; and that it is llama.cpp's tree."""
-    chosen = check_ref(ref) if ref else repo.current_branch() or "HEAD"
+    chosen = check_ref(ref) if ref is not None else repo.current_branch() or "HEAD"
     side = Side(chosen, repo.resolve(chosen))
     if not repo.tree(side.commit, under=_SIGNS_OF_LLAMA):
         raise UsageProblem(
@@ -325,7 +325,7 @@ def _refuse_shallow(repo: GitRepository) -> None:
 def _upstream_side(
     settings: UpstreamMap, fork_repo: GitRepository, other: GitRepository | None, asked: str | None
 ) -> Side:
-    ref = check_ref(asked or settings.upstream.ref)
+    ref = check_ref(settings.upstream.ref if asked is None else asked)
     if other is not None:
         return Side(ref, other.resolve(ref))
     return Side(ref, _resolve_of_remote(fork_repo, settings.upstream.remote or "", ref))

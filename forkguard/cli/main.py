@@ -19,6 +19,7 @@ VERBS = {
     "drift": "What the fork lacks or lost, who brought it upstream, and how to mend it.",
     "port": "Port an upstream pull request onto the fork as a patchset.",
     "stack": "List and show the patch stack.",
+    "build": "An isolated tree of the fork, built; the list and the pruning of the trees.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""

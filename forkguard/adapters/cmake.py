@@ -1,0 +1,258 @@
+"""cmake, ninja, the compilers and ccache: what is there, and what they are told."""
+
+import contextlib
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from forkguard.adapters import proc
+from forkguard.adapters.files import write_atomic
+from forkguard.adapters.trees import BUILD, SOURCES
+from forkguard.core.build_profiles import Machine, Profile, cpu_flags, with_flag
+from forkguard.core.commit_macros import narrowing_script
+from forkguard.core.install_hints import install_hint
+from forkguard.core.names import CommitHash
+from forkguard.core.ninja_log import NINJA_STATUS, BuildError, Status, cache_counts, first_error, parse_status
+from forkguard.errors import CouldNotWork
+
+LOG = "build.log"
+CONFIGURE_TIMEOUT = 900.0
+BUILD_TIMEOUT = 6 * 3600.0
+_STATS = "ccache.stats"
+_SESSION = "session"
+_MACROS = "narrow.cmake"
+_MEMORY_PER_JOB = 1 << 30
+_STEERING = (
+    "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "ASMFLAGS", "CUDAFLAGS", "CUDACXX",
+    "HIPFLAGS", "HIPCXX", "CMAKE_GENERATOR", "CMAKE_BUILD_TYPE", "CMAKE_TOOLCHAIN_FILE",
+    "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "MAKEFLAGS", "NINJAFLAGS",
+    "DESTDIR", "SOURCE_DATE_EPOCH",
+)  # fmt: skip
+"""Variables that change what a build makes. Only the profile sets them, for a tree's name does not tell of ours."""
+
+
+class CMake:
+    """Configures and builds trees. `cache` is where the compiler cache lives, shared by all trees."""
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+
+    def machine(self) -> Machine:
+        """This machine, as profiles see it."""
+        text = ""
+        with contextlib.suppress(OSError):
+            text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        return Machine(platform.machine(), cpu_flags(text))
+
+    def check(self, profile: Profile) -> tuple[str, ...]:
+        """Look for the tools that a profile needs; return remarks on what would help.
+
+        Raises `CouldNotWork` naming the tool and the command that installs it.
+        """
+        env = _environment(profile)
+        self._require("cmake", ("cmake",), env)
+        self._require("ninja", ("ninja", "ninja-build"), env)
+        self._require("a C compiler", (env.get("CC") or _given(profile, "C"), "cc", "gcc", "clang"), env)
+        self._require("a C++ compiler", (env.get("CXX") or _given(profile, "CXX"), "c++", "g++", "clang++"), env)
+        remarks = []
+        ignored = [name for name in _STEERING if os.environ.get(name) and name not in dict(profile.env)]
+        if ignored:
+            remarks.append(
+                f"{', '.join(ignored)} of the environment are not used; set them in [build.{profile.name}] env"
+            )
+        if _find(("ccache",), env) is None:
+            remarks.append(f"without ccache every new tree is compiled from nothing; {_hint('ccache')}")
+        return tuple(remarks)
+
+    def _require(self, what: str, names: Sequence[str], env: Mapping[str, str]) -> str:
+        wanted = [name for name in names if name]
+        found = _find(wanted[:1] if wanted[0] not in _DEFAULT_NAMES else wanted, env)
+        if found is None:
+            raise CouldNotWork(f"{what} is not installed ({wanted[0]} is not on PATH)", hint=_hint(what))
+        return found
+
+    # -- configure -----------------------------------------------------------------------------------
+
+    def configure(self, tree: Path, profile: Profile, commit: CommitHash) -> None:
+        """Run cmake for the tree, always: it is quick, and mends a build that was cut off or moved.
+
+        Starts `build.log` anew. Raises `CouldNotWork` with cmake's first error.
+        """
+        self._end_leftovers(tree)
+        log = tree / LOG
+        write_atomic(log, "")
+        _drop_foreign_build(tree)
+        write_atomic(tree / _MACROS, narrowing_script(commit))
+        env = self._build_environment(tree, profile)
+        words = self._words(tree, profile, env)
+        status = self._stream(tree, words, env, timeout=CONFIGURE_TIMEOUT, on_line=lambda _: None)
+        if status:
+            raise _failure("cmake could not configure the tree", log, status)
+
+    def _words(self, tree: Path, profile: Profile, env: Mapping[str, str]) -> list[str]:
+        words = (f"-DCMAKE_PROJECT_INCLUDE={tree / _MACROS}", *profile.cmake)
+        for language in ("C", "CXX"):
+            words = with_flag(words, f"CMAKE_{language}_FLAGS", f"-ffile-prefix-map={tree}=.")
+        if _find(("ccache",), env) is not None:
+            languages = ["C", "CXX"] + [each for each in ("CUDA", "HIP") if f"-DGGML_{each}=ON" in profile.cmake]
+            words = (*(f"-DCMAKE_{each}_COMPILER_LAUNCHER=ccache" for each in languages), *words)
+        cmake = self._require("cmake", ("cmake",), env)
+        ninja = self._require("ninja", ("ninja", "ninja-build"), env)
+        return [
+            cmake, "-S", str(tree / SOURCES), "-B", str(tree / BUILD), "-G", profile.generator,
+            f"-DCMAKE_MAKE_PROGRAM={ninja}", *words,
+        ]  # fmt: skip
+
+    # -- build ---------------------------------------------------------------------------------------
+
+    def build(
+        self,
+        tree: Path,
+        profile: Profile,
+        *,
+        targets: Sequence[str],
+        jobs: int | None,
+        on_status: Callable[[Status], None],
+    ) -> tuple[int, int] | None:
+        """Run ninja for the targets; return the compiler cache's hits and misses, None without one.
+
+        Raises `CouldNotWork` with the compiler's first error; the tree stays for the next build to go on with.
+        """
+        env = self._build_environment(tree, profile)
+        stats = tree / _STATS
+        stats.unlink(missing_ok=True)
+
+        def on_line(line: str) -> None:
+            status = parse_status(line)
+            if status is not None:
+                on_status(status)
+
+        ninja = self._require("ninja", ("ninja", "ninja-build"), env)
+        words = [ninja, "-C", str(tree / BUILD), f"-j{jobs or profile.jobs or default_jobs()}", *targets]
+        status = self._stream(tree, words, env, timeout=BUILD_TIMEOUT, on_line=on_line)
+        if status:
+            raise _failure("the build failed", tree / LOG, status)
+        if not stats.exists():
+            return (0, 0) if _find(("ccache",), env) is not None else None
+        with stats.open(encoding="utf-8", errors="replace") as lines:
+            return cache_counts(lines)
+
+    def binaries(self, tree: Path, targets: Sequence[str]) -> tuple[Path, ...]:
+        """The programs of the targets that are programs, in their order."""
+        found = (tree / BUILD / "bin" / target for target in targets)
+        return tuple(path for path in found if path.is_file() and os.access(path, os.X_OK))
+
+    # -- processes -----------------------------------------------------------------------------------
+
+    def _build_environment(self, tree: Path, profile: Profile) -> dict[str, str]:
+        """As ccache needs it to see the same paths in every tree; the profile has the last word."""
+        env = _environment(profile)
+        env.setdefault("CCACHE_DIR", str(self._cache / "ccache"))
+        return env | {
+            "CCACHE_BASEDIR": str(tree),
+            "CCACHE_NOHASHDIR": "1",
+            "CCACHE_STATSLOG": str(tree / _STATS),
+            "NINJA_STATUS": NINJA_STATUS,
+            "GIT_OPTIONAL_LOCKS": "0",
+            "LC_ALL": "C",
+        }
+
+    def _stream(
+        self,
+        tree: Path,
+        words: Sequence[str],
+        env: Mapping[str, str],
+        *,
+        timeout: float,
+        on_line: Callable[[str], None],
+    ) -> int:
+        def on_start(session: int) -> None:
+            write_atomic(tree / _SESSION, f"{session}\n")
+
+        try:
+            status = proc.stream(
+                words, cwd=tree, env=env, timeout=timeout, log=tree / LOG, on_line=on_line, on_start=on_start
+            )
+        except OSError as error:
+            raise CouldNotWork(
+                f"cannot write the build's log: {error.strerror or error}",
+                where=str(tree / LOG),
+                hint="forkguard build --prune --keep 2  makes room",
+            ) from error
+        (tree / _SESSION).unlink(missing_ok=True)
+        return status
+
+    def _end_leftovers(self, tree: Path) -> None:
+        """A run that was killed outright may have left compilers at work here; two builds in one place would mix."""
+        with contextlib.suppress(OSError, ValueError):
+            proc.kill_session(int((tree / _SESSION).read_text(encoding="ascii")), inside=tree)
+
+
+_DEFAULT_NAMES = {"cmake", "ninja", "cc", "c++"}
+
+
+def default_jobs() -> int:
+    """Jobs for ninja: the processors that we may use, but no more than the free memory feeds (1 GiB each)."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, psutil.virtual_memory().available // _MEMORY_PER_JOB))
+
+
+def _environment(profile: Profile) -> dict[str, str]:
+    ours = {name: value for name, value in proc.inherited_environment().items() if name not in _STEERING}
+    return ours | dict(profile.env)
+
+
+def _find(names: Sequence[str], env: Mapping[str, str]) -> str | None:
+    found = (shutil.which(name, path=env.get("PATH", os.defpath)) for name in names)
+    return next((path for path in found if path is not None), None)
+
+
+def _given(profile: Profile, language: str) -> str:
+    """The compiler that the profile's own cmake words name."""
+    prefix = f"-DCMAKE_{language}_COMPILER="
+    return next((word.removeprefix(prefix) for word in profile.cmake if word.startswith(prefix)), "")
+
+
+def _hint(what: str) -> str:
+    release: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        release = platform.freedesktop_os_release()
+    families = (release.get("ID", ""), *release.get("ID_LIKE", "").split())
+    return install_hint(what, system=platform.system(), families=families)
+
+
+def _drop_foreign_build(tree: Path) -> None:
+    """Remove a build that was configured at another place (the trees' folder was moved): its paths are wrong."""
+    cache = tree / BUILD / "CMakeCache.txt"
+    try:
+        text = cache.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    if f"CMAKE_HOME_DIRECTORY:INTERNAL={tree / SOURCES}\n" not in text:
+        shutil.rmtree(tree / BUILD)
+
+
+def _failure(what: str, log: Path, status: int) -> CouldNotWork:
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        error = first_error(lines)
+    if error is None:
+        ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return CouldNotWork(f"{what}: it {ended}", where=str(log), hint=f"less {log}")
+    return CouldNotWork(f"{what}: {_told(error, log)}", where=error.place or str(log), hint=_next_step(error, log))
+
+
+def _told(error: BuildError, log: Path) -> str:
+    target = f"\n  target: {error.target}" if error.target and error.path else ""
+    return f"{error.text}{target}\n  log:   {log}"
+
+
+def _next_step(error: BuildError, log: Path) -> str:
+    if "No space left on device" in error.text:
+        return "forkguard build --prune --keep 2"
+    if "Killed" in error.text:
+        return "forkguard build --jobs 1  (the compiler ran out of memory)"
+    return f"less {log}"

@@ -1,0 +1,39 @@
+"""The command that installs a build tool, by system."""
+
+from collections.abc import Sequence
+
+_PACKAGES = {
+    "cmake": {"debian": "cmake", "fedora": "cmake", "arch": "cmake", "brew": "cmake"},
+    "ninja": {"debian": "ninja-build", "fedora": "ninja-build", "arch": "ninja", "brew": "ninja"},
+    "ccache": {"debian": "ccache", "fedora": "ccache", "arch": "ccache", "brew": "ccache"},
+    "a C compiler": {"debian": "build-essential", "fedora": "gcc", "arch": "base-devel"},
+    "a C++ compiler": {"debian": "build-essential", "fedora": "gcc-c++", "arch": "base-devel"},
+}
+_COMMANDS = {
+    "debian": "sudo apt install",
+    "ubuntu": "sudo apt install",
+    "fedora": "sudo dnf install",
+    "rhel": "sudo dnf install",
+    "centos": "sudo dnf install",
+    "arch": "sudo pacman -S",
+}
+_SAME_PACKAGES = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora"}
+
+
+def install_hint(tool: str, *, system: str, families: Sequence[str]) -> str:
+    """The command for `tool` on `system` (`Linux`, `Darwin`) of these families (`ID` and `ID_LIKE` of os-release).
+
+    >>> install_hint("ninja", system="Linux", families=["mint", "ubuntu", "debian"])
+    'sudo apt install ninja-build'
+    >>> install_hint("a C++ compiler", system="Darwin", families=[])
+    'xcode-select --install'
+    >>> install_hint("ninja", system="Linux", families=["nixos"])
+    'install ninja-build (Debian), ninja (Arch, Homebrew); then forkguard doctor'
+    """
+    packages = _PACKAGES[tool]
+    if system == "Darwin":
+        return f"brew install {packages['brew']}" if "brew" in packages else "xcode-select --install"
+    for family in families:
+        if family in _COMMANDS:
+            return f"{_COMMANDS[family]} {packages[_SAME_PACKAGES.get(family, family)]}"
+    return f"install {packages['debian']} (Debian), {packages['arch']} (Arch, Homebrew); then forkguard doctor"
