@@ -1,5 +1,7 @@
 """`forkguard drift`."""
 
+from collections.abc import Iterable
+from datetime import date, datetime
 from pathlib import Path
 
 import click
@@ -9,6 +11,7 @@ from forkguard.cli.compose import open_project
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
+from forkguard.core.map_models import AcceptTable
 from forkguard.errors import ExitCode, UsageProblem
 from forkguard.reports import drift as report_drift
 from forkguard.workflows.base import find_base
@@ -67,6 +70,7 @@ def command(
             base=base,
             archs=names,
             rules=bundled_rules(),
+            ledger=accepted(project.map.accept, today=datetime.now().astimezone().date()),
             talk=talk,
         )
     if format_ == "json":
@@ -77,3 +81,8 @@ def command(
             output=output,
         )
     return int(ExitCode.CLEAN if report.clean(strict=strict) else ExitCode.FINDING)
+
+
+def accepted(entries: Iterable[AcceptTable], *, today: date) -> dict[str, str]:
+    """The ledger's entries that still hold: finding id to reason. An expired one counts no more."""
+    return {entry.id: entry.reason for entry in entries if entry.until is None or entry.until >= today}

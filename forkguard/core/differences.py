@@ -9,7 +9,7 @@ from forkguard.core.compare import Missing, compare
 from forkguard.core.names import TreePath
 from forkguard.core.registries import FORMS, entries
 from forkguard.core.rules import Breach, Match, Rule, breaches, is_registry, lineage_units, matches, statement_matches
-from forkguard.core.syntax import Piece, PieceKind
+from forkguard.core.syntax import Piece, PieceKind, tokens_of
 
 
 class Sort(Enum):
@@ -67,8 +67,10 @@ def differences(trees: Trees, name: str, rules: Sequence[Rule]) -> tuple[Differe
     statements = [rule for rule in rules if rule.form == "statement"]
     ruled, settled, block = _ruled(trees, families, statements)
     found: list[Difference] = []
+    unread = _unread_words(trees.fork, families["fork"])
     for group, places in _units_by_symbol(trees, families).items():
-        found += _unit_differences(group, places, ruled=ruled, settled=settled, block=block, arch=name)
+        own = _unit_differences(group, places, ruled=ruled, settled=settled, block=block, arch=name)
+        found += (d for d in own if d.rule or d.theirs is None or f" {d.theirs.text} " not in unread)
     found += _weaker(trees, families, statements)
     found += _registry_differences(trees, families, rules)
     found += _hazards(trees, families, rules)
@@ -77,6 +79,16 @@ def differences(trees: Trees, name: str, rules: Sequence[Rule]) -> tuple[Differe
 
 def _sides(trees: Trees) -> tuple[tuple[str, SourceTree], ...]:
     return (("fork", trees.fork), ("upstream", trees.upstream), ("base", trees.base))
+
+
+def broken_files(tree: SourceTree, archs: Iterable[Arch]) -> tuple[TreePath, ...]:
+    """The archs' files that hold something which the parser could not read."""
+    return tuple(path for path in sorted({path for arch in archs for path in arch.files}) if tree.parse(path).broken)
+
+
+def _unread_words(tree: SourceTree, archs: Iterable[Arch]) -> str:
+    """The words of the fork's broken files: names of functions may be lost in them, but the statements are there."""
+    return "".join(f" {' '.join(tokens_of(tree.files[path]))} " for path in broken_files(tree, archs))
 
 
 # -- the arch's own functions --------------------------------------------------------------------------

@@ -73,7 +73,8 @@ def findings(differences: Sequence[Difference], trees: Trees, history: History) 
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
-    return (finding.also_upstream, finding.severity.rank, finding.path, finding.line or 0, finding.id)
+    theirs = finding.upstream.line if finding.upstream else None
+    return (finding.also_upstream, finding.severity.rank, finding.path, finding.line or 0, theirs or 0, finding.id)
 
 
 def _piece(difference: Difference) -> Piece:
@@ -207,7 +208,7 @@ def _fix(one: _Judged) -> str:
     if commit is not None and commit.pull is not None:
         return f"forkguard port {commit.pull}"
     if one.lost_in is not None:
-        return f"git show {one.lost_in.id[:12]}  took it away: put it back"
+        return f"git show {one.lost_in.id[:12]}"
     return f"git show {commit.id[:12]}" if commit is not None else ""
 
 

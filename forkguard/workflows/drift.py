@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from forkguard.core.archs import CXX_SUFFIXES, SOURCE_FOLDERS, SourceTree
 from forkguard.core.commits import Commit
-from forkguard.core.differences import Difference, Sort, Trees, differences
+from forkguard.core.differences import Difference, Sort, Trees, broken_files, differences
 from forkguard.core.drift import History, findings, first_line
 from forkguard.core.findings import ArchReport, ArchStatus, Base, DriftReport, Finding, Kind, Side
 from forkguard.core.history import Sought, removals
@@ -54,13 +54,9 @@ def run_drift(
         its = tuple(_accepted(finding, ledger or {}) for finding in findings(different, trees, history))
         found += its
         reports += [_report(other, trees, its) for other in dict.fromkeys(family) if other in trees.fork.archs.archs]
-    return DriftReport(
-        fork, upstream, base, tuple(reports), tuple(sorted(found, key=_worst_first)), _disarmed(rules, trees)
-    )
-
-
-def _worst_first(finding: Finding) -> tuple[object, ...]:
-    return (not finding.counts(strict=False), finding.severity.rank, finding.arch, finding.path, finding.line or 0)
+    said = [*_unread(trees, done), *_disarmed(rules, trees)]
+    found.sort(key=lambda finding: (not finding.counts(strict=False), finding.severity.rank, finding.arch))
+    return DriftReport(fork, upstream, base, tuple(reports), tuple(found), tuple(said))
 
 
 def read_trees(repo: Repository, *, fork: CommitHash, upstream: CommitHash, base: CommitHash) -> Trees:
@@ -171,6 +167,15 @@ def _absent(name: str, trees: Trees) -> ArchReport:
     if alike:
         remark += f"; the fork has {', '.join(alike)}"
     return ArchReport(name, ArchStatus.ABSENT, theirs.files if theirs else (), remark)
+
+
+def _unread(trees: Trees, names: Iterable[str]) -> list[str]:
+    """Files of the fork that were read only in part."""
+    archs = [trees.fork.archs.archs[name] for name in sorted(names) if name in trees.fork.archs.archs]
+    return [
+        f"{path} has a syntax error; what the parser could not read was compared as words"
+        for path in broken_files(trees.fork, archs)
+    ]
 
 
 def _disarmed(rules: Sequence[Rule], trees: Trees) -> tuple[str, ...]:
