@@ -1,0 +1,1 @@
+"""Ratios against the tools that people have already; `make bench` runs them."""
