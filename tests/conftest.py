@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from tests.support.repos import MiniHistory, mini_history
+from tests.support.repos import MiniHistory, copy_of, mini_history
 
 _STEERING = ("GIT_", "FORKGUARD_", "XDG_")
 _USERS_CACHE = platformdirs.user_cache_path()
@@ -43,7 +43,12 @@ def _frozen_world(
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
+@pytest.fixture(scope="session")
+def _first_history(tmp_path_factory: pytest.TempPathFactory) -> MiniHistory:
+    return mini_history(tmp_path_factory.mktemp("history"))
+
+
 @pytest.fixture
-def history(tmp_path: Path) -> MiniHistory:
-    """A miniature upstream and a fork of it; see `tests.support.repos.MiniHistory`."""
-    return mini_history(tmp_path)
+def history(_first_history: MiniHistory, tmp_path: Path) -> MiniHistory:
+    """A miniature upstream and a fork of it, the test's own; see `tests.support.repos.MiniHistory`."""
+    return copy_of(_first_history, tmp_path)

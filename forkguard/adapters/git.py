@@ -60,23 +60,24 @@ _MISSING_SIGNS = (
 class GitRepository:
     """One repository, seen together with the objects of others (`alternates`: their object folders).
 
-    Use it in a `with`, so that no git process outlives the work.
+    `work_tree` is the folder that is checked out, resolved; None for a bare repository. Use it in a `with`, so
+    that no git process outlives the work.
     """
 
     def __init__(self, path: Path, *, alternates: Sequence[Path] = ()) -> None:
         self.path = path
         self._alternates = tuple(alternates)
-        try:
-            self._repo = git.Repo(path, search_parent_directories=True)
-        except git.NoSuchPathError as error:
-            raise CouldNotWork(
-                "there is no folder at this path", where=str(path), hint="name the fork with --fork PATH"
-            ) from error
-        except git.InvalidGitRepositoryError as error:
-            raise CouldNotWork(
-                "this folder is no git repository", where=str(path), hint="name the fork's clone with --fork PATH"
-            ) from error
-        self.git_dir = Path(self._repo.common_dir).resolve()
+        self._shell = git.Git(str(path))
+        if not path.is_dir():
+            raise CouldNotWork("there is no folder at this path", where=str(path), hint="name it with --fork PATH")
+        # Not git.Repo: it follows GIT_DIR and its like, which a hook or a shell may have left in our environment.
+        status, out, err = self.run("rev-parse", "--git-common-dir", "--show-toplevel", allowed=(0, 128))
+        places = out.decode("utf-8", "surrogateescape").splitlines()
+        if not places:
+            self._explain_no_repository(status, err)
+        self.git_dir = (path / places[0]).resolve()
+        self.work_tree = Path(places[1]).resolve() if status == 0 else None
+        self._shell = git.Git(str(self.work_tree or path))
 
     def __enter__(self) -> Self:
         return self
@@ -84,18 +85,12 @@ class GitRepository:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._repo.close()
+        self._shell.clear_cache()
 
     @property
     def objects(self) -> Path:
         """The folder of the repository's objects, as another repository's alternate."""
         return self.git_dir / "objects"
-
-    @property
-    def work_tree(self) -> Path | None:
-        """The folder that is checked out, resolved; None for a bare repository."""
-        folder = self._repo.working_tree_dir
-        return Path(folder).resolve() if folder is not None else None
 
     # -- the door ------------------------------------------------------------------------------------
 
@@ -127,7 +122,7 @@ class GitRepository:
             if isinstance(stdin, bytes):
                 feed.write(stdin)
                 feed.seek(0)
-            shell = git.Git(str(cwd or self._repo.working_tree_dir or self._repo.git_dir))
+            shell = git.Git(str(cwd)) if cwd else self._shell
             status, stdout, stderr = shell.execute(
                 command,
                 istream=feed if stdin is None or isinstance(stdin, bytes) else stdin,
@@ -145,6 +140,12 @@ class GitRepository:
             self._explain(arguments, status, err)
         return status, out, err
 
+    def _explain_no_repository(self, status: int, err: str) -> None:
+        if "not a git repository" not in err:
+            self._explain(("rev-parse",), status, err)
+        hint = "name the fork's clone with --fork PATH"
+        raise CouldNotWork("this folder is no git repository", where=str(self.path), hint=hint)
+
     def _explain(self, arguments: tuple[str, ...], status: int, err: str) -> None:
         if "dubious ownership" in err:
             raise CouldNotWork(
@@ -152,9 +153,10 @@ class GitRepository:
                 where=str(self.path),
                 hint=f"git config --global --add safe.directory {self.path}",
             )
-        if any(sign in err for sign in _MISSING_SIGNS):
+        missing = [line for line in err.splitlines() if any(sign in line for sign in _MISSING_SIGNS)]
+        if missing:
             raise MissingObject(
-                f"git {arguments[0]} needs an object that this clone lacks: {err.strip().splitlines()[0]}",
+                f"git {arguments[0]} needs an object that this clone lacks: {missing[0]}",
                 where=str(self.path),
                 hint=f"git -C {self.path} fetch --refetch  (or clone again without --filter and --depth)",
             )
@@ -298,10 +300,7 @@ class GitRepository:
         _, out, _ = self.run("log", "--no-merges", f"--format={form}", f"{since}..{until}", "--")
         fields = out.decode("utf-8", "replace").split("\0")
         rows = zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False)
-        return [
-            (Commit(CommitHash(id_.strip()), date, subject), value.strip() or None)
-            for id_, date, subject, value in rows
-        ]
+        return [(Commit(CommitHash(id_.strip()), day, text), value.strip() or None) for id_, day, text, value in rows]
 
     def patch_ids(self, since: CommitHash, until: CommitHash) -> dict[CommitHash, str]:
         """`git patch-id` of each commit in between that has one parent and changes something."""

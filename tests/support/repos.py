@@ -4,9 +4,10 @@
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -146,6 +147,18 @@ def mini_history(folder: Path) -> MiniHistory:
     fork = make_fork(upstream, folder / "fork", base=base)
     own = fork.git("rev-list", "--reverse", f"{base}..production").splitlines()
     return MiniHistory(upstream, fork, base=base, port=port, after=after, tip=tip, own=(own[0], own[1]))
+
+
+def copy_of(history: MiniHistory, folder: Path) -> MiniHistory:
+    """The same history in another folder, its fork's remote there too; much quicker than making it."""
+    copies = []
+    for original in (history.upstream, history.fork):
+        shutil.copytree(original.path, folder / original.path.name, symlinks=True)
+        copies.append(GitFolder(folder / original.path.name, clock=original.clock))
+        copies[-1].git("update-index", "-q", "--refresh")
+    upstream, fork = copies
+    fork.git("remote", "set-url", "upstream", f"file://{upstream.path}")
+    return replace(history, upstream=upstream, fork=fork)
 
 
 def make_fork(upstream: GitFolder, path: Path, *, base: str) -> GitFolder:
