@@ -24,6 +24,7 @@ from forkguard.adapters.server_family import MARKER, Family
 from forkguard.adapters.server_log import LogCapture
 from forkguard.core.completion import Answer, BadAnswer, parse_completion
 from forkguard.core.gate import ArmPlan, Failure, Misbehaved, ServerEnd, signal_name
+from forkguard.core.logfacts import LogSummary
 from forkguard.core.prompts import Prompt
 from forkguard.core.serverlog import LogParser
 from forkguard.errors import CouldNotWork, UsageProblem
@@ -33,6 +34,7 @@ ANSWER_LIMIT = 64 << 20
 """Bytes of one answer; a longer one is none."""
 
 _HEALTH_READ = 5.0
+_LOOKS, _PAUSE = 5, 0.05
 _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.5
 
 
@@ -130,13 +132,12 @@ class LlamaServer:
         self.command = tuple(command)
         self._port = port
         self._bounds = bounds
-        self._parser = LogParser()
         self._libraries: set[str] = set()
         self._gave_up = threading.Event()
         self._end: ServerEnd | None = None
         marker = secrets.token_hex(16)
         log.parent.mkdir(parents=True, exist_ok=True)
-        self._log = LogCapture(log, head=bounds.log_head, tail=bounds.log_tail, sink=self._parser.feed)
+        self._log = LogCapture(log, head=bounds.log_head, tail=bounds.log_tail)
         try:
             self._child = proc.start(
                 self.command, cwd=log.parent, env={**env, MARKER: marker}, output=self._log.writer
@@ -221,13 +222,19 @@ class LlamaServer:
             signal=signal_name(-status) if status < 0 else None,
             asked=asked,
             killed=killed,
-            log=self._parser.summary(),
+            log=self._summary(),
             log_file=self._log.path.name,
             log_left_out=self._log.left_out,
             left_behind=left_behind,
             libraries=tuple(sorted(self._libraries)),
         )
         return self._end
+
+    def _summary(self) -> LogSummary:
+        parser = LogParser()
+        for piece in self._log.kept():
+            parser.feed(piece)
+        return parser.summary()
 
     # -- what is behind these ------------------------------------------------------------------------
 
@@ -239,6 +246,11 @@ class LlamaServer:
 
     def _is_ours(self, *, required: bool) -> bool:
         ours, strange = self._family.listeners(self._port)
+        for _ in range(_LOOKS):
+            if not strange:
+                break
+            time.sleep(_PAUSE)  # a socket that opens while the tables are read belongs to nobody yet
+            ours, strange = self._family.listeners(self._port)
         if strange:
             raise Misbehaved(
                 Failure.STRANGER, f"port {self._port} is served by a process that is not the server we started"

@@ -3,7 +3,7 @@
 import os
 import selectors
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 _CHUNK = 1 << 18
@@ -14,18 +14,17 @@ class LogCapture:
 
     The first `head` bytes go to the file `path` as they come; of what follows, the last `tail` bytes are
     added by `close`, behind a line that says how much was left out. Memory stays below three times `tail`.
-    Give `writer` to the child as its output, then call `started`. `sink` gets all of it, in the reading
-    thread, until `close` returns.
+    Give `writer` to the child as its output, then call `started`. It reads as fast as a disk writes, so that
+    a flood slows nobody but its author.
     """
 
-    def __init__(self, path: Path, *, head: int, tail: int, sink: Callable[[bytes], None]) -> None:
+    def __init__(self, path: Path, *, head: int, tail: int) -> None:
         self.path = path
         self.received = 0
         self._head_left = head
         self._tail_limit = tail
         self._head_size = 0
         self._tail = bytearray()
-        self._sink = sink
         self._file = path.open("wb")
         self._reader, self.writer = os.pipe()
         self._wake_reader, self._wake_writer = os.pipe()
@@ -64,6 +63,12 @@ class LogCapture:
         self._file.write(self._tail)
         self._file.close()
 
+    def kept(self) -> Iterator[bytes]:
+        """What the file holds, in pieces; after `close`."""
+        with self.path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
     def _read(self) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
@@ -78,7 +83,6 @@ class LogCapture:
                 self._keep(chunk)
 
     def _keep(self, chunk: bytes) -> None:
-        self._sink(chunk)
         self.received += len(chunk)
         first = chunk[: self._head_left]
         if first:

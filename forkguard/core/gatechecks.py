@@ -9,6 +9,7 @@ from forkguard.core.gate import (
     CheckName,
     Failure,
     GateSettings,
+    GateStage,
     NotRun,
     Suspect,
     Trouble,
@@ -17,6 +18,13 @@ from forkguard.core.gate import (
 from forkguard.core.logfacts import Fallback
 
 _SEVERITY = (Difference.CORRUPTION, Difference.NEAR_TIE, Difference.IDENTICAL)
+_WHEN = {
+    GateStage.LOAD: "while loading",
+    GateStage.CONTEXT: "while making the context",
+    GateStage.FIRST_DECODE: "at the first decode",
+    GateStage.LATER: "in a later request",
+    GateStage.EXIT: "at exit",
+}
 _SHOWN = 20
 _VERBOSE = 5
 """The verbosity from which a server's log tells of checkpoints and of its contexts' rollback slots."""
@@ -63,8 +71,7 @@ def crash(arms: Sequence[Arm], missing: Sequence[NotRun], suspects: Sequence[Sus
     red = [(arm, trouble) for arm, trouble in troubled if trouble.failure is not Failure.STRANGER]
     if red:
         arm, trouble = red[0]
-        when = f"at the {trouble.stage}" if " " in trouble.stage else f"during {trouble.stage}"
-        detail = f"{arm.plan.name}: {trouble.failure} {when}: {trouble.text}{_only_drafts(arms)}"
+        detail = f"{arm.plan.name}: {trouble.failure} {_WHEN[trouble.stage]}: {trouble.text}{_only_drafts(arms)}"
         named = tuple(suspect for suspect in suspects if any(_explains(suspect, one) for _, one in red))
         return Check(CheckName.CRASH, Verdict.FAIL, trouble.failure, detail, evidence, named)
     if troubled:
@@ -235,6 +242,8 @@ def fallback(arms: Sequence[Arm], *, fails: bool) -> Check:
         return Check(CheckName.FALLBACK, verdict, kind, f"the server fell back: {found[kind].text}", evidence)
     if (log.verbosity or 0) < _VERBOSE and not log.rollback_slots:
         return _unread("the log is not a verbose one, so it cannot show a fallback", arm)
+    if not arm.complete:
+        return _unread("the verbose server did not run to its end, and told of no fallback until then", arm)
     return Check(CheckName.FALLBACK, Verdict.PASS, None, "the verbose log tells of no fallback")
 
 

@@ -19,7 +19,7 @@ def diagnose(raised: Misbehaved | None, end: ServerEnd, *, ready: bool, answered
         return Trouble(Failure.STRANGER, _stage(end, ready=ready, answered=answered), raised.text)
     if raised is not None and raised.failure is Failure.HANG:
         stage = _stage(end, ready=ready, answered=answered)
-        return Trouble(Failure.HANG, stage, raised.text, after=(end.log.telling_line,))
+        return Trouble(Failure.HANG, stage, raised.text, after=_lines(end.log.telling_line))
     if not end.asked:
         return _death(end, _stage(end, ready=ready, answered=answered), ready=ready)
     if raised is not None:

@@ -1,0 +1,223 @@
+"""A gate run as JSON (`forkguard/gate@1`, also the receipt) and as text for a terminal."""
+
+import json
+from collections.abc import Sequence
+
+from forkguard.core.completion import Answer
+from forkguard.core.gate import Arm, Asked, Check, CheckName, GateReport, ServerEnd, Suspect, Trouble, Verdict
+
+SCHEMA = "forkguard/gate@1"
+
+_MARKS = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL", Verdict.INCONCLUSIVE: "????"}
+_HEADLINES = {Verdict.PASS: "GREEN", Verdict.FAIL: "RED", Verdict.INCONCLUSIVE: "INCONCLUSIVE"}
+_SHOWN_LINES = 4
+_SHOWN_FRAMES = 6
+_LINE_LENGTH = 200
+
+
+def to_json(report: GateReport) -> str:
+    """One JSON document, pure ASCII, so that nothing in a log can reach a terminal through it."""
+    return json.dumps(_document(report), indent=2) + "\n"
+
+
+def _document(report: GateReport) -> dict[str, object]:
+    settings = report.settings
+    return {
+        "schema": SCHEMA,
+        "forkguard": report.version,
+        "verdict": str(report.verdict),
+        "arch": settings.arch,
+        "checks": [_check(check) for check in report.checks],
+        "not_run": [{"name": one.name, "reason": one.reason} for one in report.not_run],
+        "arms": [_arm(arm) for arm in report.arms],
+        "tree": {
+            "ref": report.tree.ref,
+            "commit": report.tree.commit,
+            "patchsets": list(report.tree.patchsets),
+            "binary": report.tree.binary,
+            "binary_sha256": report.tree.binary_sha256,
+            "libraries": [{"path": one.path, "sha256": one.sha256} for one in report.libraries],
+        },
+        "models": [
+            {"name": model.name, "path": model.path, "sha256": model.sha256, "arch": model.arch}
+            for model in report.models
+        ],
+        "settings": {
+            "probe": settings.probe,
+            "near_tie_nats": settings.near_tie,
+            "fallback": "fail" if settings.fallback_fails else "pass",
+            "checks": [str(check) for check in settings.checks],
+        },
+        "box": dict(report.box),
+        "environment": dict(report.environment),
+        "started": report.started,
+        "finished": report.finished,
+        "warnings": list(report.warnings),
+    }
+
+
+def _check(check: Check) -> dict[str, object]:
+    return {
+        "name": str(check.name),
+        "verdict": str(check.verdict),
+        "class": check.kind,
+        "detail": check.detail,
+        "evidence": [dict(one) for one in check.evidence],
+        "suspects": [_suspect(one) for one in check.suspects],
+    }
+
+
+def _suspect(suspect: Suspect) -> dict[str, object]:
+    return {
+        "finding": suspect.finding,
+        "title": suspect.title,
+        "severity": suspect.severity,
+        "place": suspect.place,
+        "pr": suspect.pull,
+        "command": suspect.command,
+    }
+
+
+def _arm(arm: Arm) -> dict[str, object]:
+    return {
+        "name": arm.plan.name,
+        "draft": arm.plan.drafts,
+        "width": arm.plan.width,
+        "verbose": arm.plan.verbose,
+        "command": list(arm.command),
+        "complete": arm.complete,
+        "drafted": arm.drafted,
+        "accepted": arm.accepted,
+        "seconds": round(arm.seconds, 3),
+        "requests": [_request(one) for one in arm.asked],
+        "trouble": _trouble(arm.trouble) if arm.trouble is not None else None,
+        "end": _end(arm.end),
+    }
+
+
+def _request(asked: Asked) -> dict[str, object]:
+    return {
+        "prompt": asked.prompt,
+        "seconds": round(asked.seconds, 3),
+        "answer": _answer(asked.answer) if asked.answer is not None else None,
+    }
+
+
+def _answer(answer: Answer) -> dict[str, object]:
+    gaps = [
+        round(best[0].logprob - best[1].logprob, 6) if len(best) > 1 else None for best in answer.candidates
+    ]  # fmt: skip
+    return {
+        "tokens": list(answer.tokens),
+        "text": answer.text,
+        "top2_gap_nats": gaps,
+        "drafted": answer.drafted,
+        "accepted": answer.accepted,
+        "timings": dict(answer.timings),
+    }
+
+
+def _trouble(trouble: Trouble) -> dict[str, object]:
+    return {
+        "class": str(trouble.failure),
+        "stage": str(trouble.stage),
+        "text": trouble.text,
+        "place": trouble.place,
+        "signal": trouble.signal,
+        "exit_code": trouble.exit_code,
+        "before": list(trouble.before),
+        "after": list(trouble.after),
+        "frames": list(trouble.frames),
+    }
+
+
+def _end(end: ServerEnd) -> dict[str, object]:
+    return {
+        "exit_code": end.exit_code,
+        "signal": end.signal,
+        "asked_to_stop": end.asked,
+        "killed": end.killed,
+        "left_behind": list(end.left_behind),
+        "log": end.log_file,
+        "log_bytes": end.log.size,
+        "log_left_out": end.log_left_out,
+        "fallbacks": [{"class": str(one.kind), "text": one.text, "count": one.count} for one in end.log.fallbacks],
+        "rollback_slots": list(end.log.rollback_slots),
+    }
+
+
+def to_text(report: GateReport, *, receipt: str | None) -> str:
+    """Verdict first, then the one reason, the evidence, and what to type next; safe to show on a terminal."""
+    lines = [_headline(report), ""]
+    reason = report.reason
+    if reason is not None:
+        lines += [f"  {reason.name}: {reason.detail}", *_evidence(report, reason), ""]
+    lines += [_check_line(check) for check in report.checks]
+    lines += [f"  --    {one.name:12} not run: {one.reason}" for one in report.not_run]
+    lines += ["", *_arm_lines(report.arms), ""]
+    lines += [f"  warning: {warning}" for warning in report.warnings]
+    if receipt is not None:
+        lines.append(f"receipt: {receipt}")
+    lines += _next(report)
+    return "\n".join(_safe(line) for line in lines) + "\n"
+
+
+def _headline(report: GateReport) -> str:
+    tree = report.tree
+    what = f"{tree.ref} ({tree.commit[:12]})" if tree.ref and tree.commit else tree.binary
+    models = "the probe" if report.settings.probe else " + ".join(model.name for model in report.models)
+    return f"gate {_HEADLINES[report.verdict]}: {report.settings.arch} on {what}, with {models}"
+
+
+def _check_line(check: Check) -> str:
+    kind = f" [{check.kind}]" if check.kind else ""
+    return f"  {_MARKS[check.verdict]}  {check.name:12}{kind} {check.detail}"
+
+
+def _arm_lines(arms: Sequence[Arm]) -> list[str]:
+    return [
+        f"  arm {arm.plan.name:16} {len(arm.answers)} of {len(arm.plan.prompts)} prompts answered"
+        + (f", {arm.accepted} of {arm.drafted} draft tokens accepted" if arm.plan.drafts else "")
+        + f", {arm.seconds:.1f} s"
+        for arm in arms
+    ]
+
+
+def _evidence(report: GateReport, check: Check) -> list[str]:
+    lines: list[str] = []
+    arm = next((arm for arm in report.arms if arm.trouble is not None), None)
+    if check.name is CheckName.CRASH and arm is not None and arm.trouble is not None:
+        lines += _trouble_lines(arm.trouble)
+        lines.append(f"    log:    {arm.end.log_file}")
+    for suspect in check.suspects:
+        lines.append(f"    drift explains it: {suspect.title}  ({suspect.place}, {suspect.finding})")
+        lines.append(f"    mend it with:      {suspect.command}")
+    return lines
+
+
+def _trouble_lines(trouble: Trouble) -> list[str]:
+    lines = []
+    ended = trouble.signal or (f"status {trouble.exit_code}" if trouble.exit_code is not None else "")
+    if ended:
+        lines.append(f"    ended:  {ended}")
+    if trouble.place:
+        lines.append(f"    at:     {trouble.place}")
+    lines += [f"    before: {line}" for line in trouble.before[-_SHOWN_LINES:]]
+    lines += [f"    after:  {line}" for line in trouble.after[:_SHOWN_LINES]]
+    return lines + [f"    frame:  {line}" for line in trouble.frames[:_SHOWN_FRAMES]]
+
+
+def _next(report: GateReport) -> list[str]:
+    reason = report.reason
+    if reason is None:
+        return []
+    commands = dict.fromkeys(suspect.command for suspect in reason.suspects)
+    if commands:
+        return [f"next: {' && '.join(commands)}"]
+    return [f"next: forkguard drift --arch {report.settings.arch}"]
+
+
+def _safe(line: str) -> str:
+    """No control character reaches the terminal, whatever a log or a model file held."""
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line.rstrip())
+    return shown if len(shown) <= 2 * _LINE_LENGTH else shown[: 2 * _LINE_LENGTH] + " …"
