@@ -1,6 +1,5 @@
 """The patch stack as files: `patchsets/series` and one folder per patchset."""
 
-import os
 from pathlib import Path
 
 from forkguard.adapters.files import write_atomic
@@ -23,12 +22,12 @@ class PatchsetFolder:
 
     def order(self) -> tuple[SeriesEntry, ...]:
         """The stack: the lines of `patchsets/series`."""
-        return parse_series(self.text(SERIES) or "", name=str(self.root / SERIES))
+        return parse_series(self._text(SERIES) or "", name=str(self.root / SERIES))
 
     def manifest(self, name: str) -> Manifest:
         """One patchset's manifest. Raises `UsageProblem` where it is not there or is a bad one."""
         where = f"{check_name(name)}/{MANIFEST}"
-        text = self.text(where)
+        text = self._text(where)
         if text is None:
             raise UsageProblem(
                 f"there is no patchset {name}", where=str(self.root / where), hint="forkguard stack list"
@@ -38,7 +37,7 @@ class PatchsetFolder:
     def patches(self, name: str) -> tuple[tuple[str, bytes | None], ...]:
         """The patches that a patchset's series names, in order, with their content (None: the file is missing)."""
         folder = self.root / check_name(name)
-        entries = parse_series(self.text(f"{name}/{SERIES}") or "", name=str(folder / SERIES))
+        entries = parse_series(self._text(f"{name}/{SERIES}") or "", name=str(folder / SERIES))
         return tuple((entry.name, self._bytes(folder / entry.name)) for entry in entries)
 
     def files(self, name: str) -> tuple[str, ...]:
@@ -46,21 +45,27 @@ class PatchsetFolder:
         folder = self.root / check_name(name)
         return tuple(sorted(f"{name}/{path.name}" for path in folder.glob("*.patch"))) if folder.is_dir() else ()
 
-    def text(self, name: str) -> str | None:
-        """A file's text, bytes that are no UTF-8 kept as surrogates; None where it is not there."""
-        content = self._bytes(self.root / name)
-        return None if content is None else content.decode("utf-8", "surrogateescape")
+    def content(self, name: str) -> bytes | None:
+        """A file's content; None where it is not there."""
+        return self._bytes(self.root / name)
 
-    def put(self, name: str, text: str | None) -> None:
+    def put(self, name: str, content: bytes | None) -> None:
         """Write a file, whole or not at all; None removes it, and its folder when that is empty then."""
         path = self.root / name
-        if text is not None:
-            write_atomic(path, text.encode("utf-8", "surrogateescape"))
+        if content is not None:
+            write_atomic(path, content)
             return
         path.unlink(missing_ok=True)
         for folder in (path.parent, self.root):
-            if folder.is_dir() and not os.listdir(folder):  # noqa: PTH208  (only whether there is anything)
+            if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
+
+    def _text(self, name: str) -> str | None:
+        content = self._bytes(self.root / name)
+        try:
+            return None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageProblem("this file is no UTF-8 text", where=str(self.root / name)) from error
 
     def _bytes(self, path: Path) -> bytes | None:
         try:

@@ -19,7 +19,7 @@ class Phase(StrEnum):
     """How far the port is."""
 
     OPENING = "opening"
-    """The worktree for a conflict is being made: a kill here is undone."""
+    """The worktree for a conflict is being made: a kill here is made again, or undone."""
     CONFLICT = "conflict"
     """The worktree waits for a person."""
     FINISHING = "finishing"
@@ -34,7 +34,7 @@ class Journal(BaseModel):
     map; `branch_before` where the branch pointed (None: it was not there).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     format: str = SCHEMA
     phase: Phase
@@ -51,7 +51,7 @@ class Journal(BaseModel):
     resolved: Mapping[int, TreeHash] = {}
     tip: CommitHash | None = None
     branch_before: CommitHash | None = None
-    files_before: Mapping[str, str | None] = {}
+    files_before: Mapping[str, bytes | None] = {}
 
 
 def dump_journal(journal: Journal) -> str:

@@ -56,10 +56,10 @@ class Conflict:
 
     path: TreePath
     line: int | None
-    header: str
-    ours: str
-    base: str
-    theirs: str
+    header: str = ""
+    ours: str = ""
+    base: str = ""
+    theirs: str = ""
     reason: str = ""
 
 

@@ -1,11 +1,13 @@
 """The values that `forkguard port` reports. The JSON contract is port@1."""
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from forkguard.core.commits import Commit
 from forkguard.core.findings import Finding
-from forkguard.core.hunks import Outcome
+from forkguard.core.hunks import FileChange, Outcome
 from forkguard.core.merges import Conflict
 from forkguard.core.names import CommitHash, PullNumber, TreePath
 from forkguard.core.patchset import FollowUp
@@ -81,17 +83,28 @@ class Stat:
 
 
 @dataclass(frozen=True, slots=True)
+class Hazards:
+    """What the drift rules say of the ported commit, for the archs that the change touches."""
+
+    findings: tuple[Finding, ...] = ()
+    archs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PortReport:
     """Everything that one run of `forkguard port` has to say.
 
-    `worktree` is where a person resolves the conflicts; `conflicts` are empty in every other state.
+    `branch` is None, and `commits` are empty, where nothing was made. `worktree` is where a person resolves
+    the conflicts; `conflicts` are empty in every other state.
     """
 
     source: Source
     status: PortStatus
+    fork_path: str
     fork_ref: str
     onto: Commit
-    branch: str
+    branch: str | None
     commits: tuple[CommitHash, ...]
     patchset: str
     hunks: tuple[HunkReport, ...]
@@ -103,3 +116,32 @@ class PortReport:
     patchset_folder: str = ""
     archs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AbortReport:
+    """What `--abort` took back."""
+
+    pull: PullNumber
+    branch: str
+    worktree: str | None
+
+
+_ENUM = re.compile(r"\bLLM_ARCH_[A-Z0-9_]+\b")
+
+
+def archs_touched(files: Sequence[FileChange], archs: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """The archs that a change has to do with: one of their files changes, or a changed line names their enum.
+
+    `archs` gives each name its enum and its files.
+    """
+    paths = {path for file in files for path in (file.old_path, file.path)}
+    lines = (
+        line
+        for file in files
+        for hunk in file.hunks
+        for change in hunk.changes
+        for line in (*change.removed, *change.added)
+    )
+    enums = {enum for line in lines for enum in _ENUM.findall(line)}
+    return tuple(name for name, (enum, own) in archs.items() if enum in enums or paths.intersection(own))

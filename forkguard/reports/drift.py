@@ -43,7 +43,7 @@ def document(report: DriftReport, *, strict: bool = False) -> dict[str, Any]:
             {"name": arch.name, "status": arch.status.value, "files": list(arch.files), "remark": arch.remark}
             for arch in report.archs
         ],
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_document(finding) for finding in report.findings],
         "warnings": list(report.warnings),
         "summary": {
             "clean": report.clean(strict=strict),
@@ -55,7 +55,8 @@ def document(report: DriftReport, *, strict: bool = False) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """One finding as the contract drift@1 spells it."""
     place = finding.upstream
     commit = place.commit if place else None
     return {

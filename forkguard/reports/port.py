@@ -1,0 +1,200 @@
+"""The port report, as JSON (`forkguard/port@1`) and as text that is read in ten seconds."""
+
+import json
+import shlex
+from collections import Counter
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from forkguard.core.findings import Finding
+from forkguard.core.hunks import Outcome
+from forkguard.core.merges import Conflict
+from forkguard.core.patchset import FollowUp
+from forkguard.core.porting import AbortReport, HunkReport, PortReport, PortStatus
+from forkguard.reports.drift import finding_document
+from forkguard.reports.plain import counted, printable
+
+SCHEMA = "forkguard/port@1"
+ABORT_SCHEMA = "forkguard/port-abort@1"
+_STYLES = {
+    Outcome.CLEAN: "green",
+    Outcome.ALREADY_PRESENT: "dim",
+    Outcome.CONFLICT: "bold red",
+}
+_MOST_HUNKS = 24
+_MOST_LINES = 8
+
+
+def port_json(report: PortReport) -> str:
+    """The contract `forkguard/port@1`; see `docs/schemas/port.json`."""
+    return json.dumps(port_document(report), indent=2, ensure_ascii=False)
+
+
+def port_document(report: PortReport) -> dict[str, Any]:
+    """The report as plain values."""
+    source = report.source
+    return {
+        "schema": SCHEMA,
+        "pr": source.pull,
+        "title": source.title,
+        "state": source.state.value,
+        "source": {
+            "kind": source.kind.value,
+            "where": source.where,
+            "commits": [pick.commit for pick in source.picks],
+        },
+        "status": report.status.value,
+        "fork": {"ref": report.fork_ref, "commit": report.onto.id},
+        "branch": report.branch,
+        "commits": list(report.commits),
+        "patchset": report.patchset,
+        "hunks": [
+            {
+                "path": _clean(hunk.path),
+                "header": _clean(hunk.header),
+                "outcome": hunk.outcome.value,
+                "detail": hunk.detail,
+                "commit": hunk.commit,
+            }
+            for hunk in report.hunks
+        ],
+        "stat": {"files": report.stat.files, "added": report.stat.added, "removed": report.stat.removed},
+        "prerequisites": [],
+        "follow_ups": [{"pr": item.pull, "commit": item.commit, "why": item.why} for item in report.follow_ups],
+        "hazards": [finding_document(finding) for finding in report.hazards],
+        "archs": list(report.archs),
+        "conflicts": [_conflict(conflict) for conflict in report.conflicts],
+        "worktree": report.worktree,
+        "notes": list(report.notes),
+    }
+
+
+def _conflict(conflict: Conflict) -> dict[str, Any]:
+    return {
+        "path": _clean(conflict.path),
+        "line": conflict.line,
+        "header": _clean(conflict.header),
+        "ours": _clean(conflict.ours),
+        "base": _clean(conflict.base),
+        "theirs": _clean(conflict.theirs),
+        "reason": _clean(conflict.reason),
+    }
+
+
+def _clean(text: str) -> str:
+    """Bytes that were no UTF-8 as U+FFFD: a lone surrogate is no JSON text."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def abort_json(report: AbortReport) -> str:
+    """What `--abort` took back, as JSON."""
+    return json.dumps({"schema": ABORT_SCHEMA, "pr": report.pull, "branch": report.branch}, indent=2)
+
+
+def abort_text(report: AbortReport) -> RenderableType:
+    """What `--abort` took back."""
+    return Text(f"#{report.pull}: the port is taken back; the fork is as it was")
+
+
+# -- text ----------------------------------------------------------------------------------------------
+
+
+def port_text(report: PortReport) -> RenderableType:
+    """The report for a terminal: how it ended, what became of each hunk, what is left to do."""
+    parts: list[RenderableType] = [_head(report), "", _table(report.hunks)]
+    if report.conflicts:
+        parts += ["", Text("Conflicts", style="bold"), *(_conflict_text(conflict) for conflict in report.conflicts)]
+    if report.hazards:
+        parts += ["", Text("Hazards", style="bold"), *(_hazard(finding) for finding in report.hazards)]
+    if report.follow_ups:
+        parts += ["", Text("Follow-ups", style="bold"), *(_follow_up(item) for item in report.follow_ups)]
+    parts += [Text(f"note: {printable(note)}", style="dim") for note in report.notes]
+    parts += ["", Text("Next", style="bold"), *(Text(f"  {line}") for line in _next(report))]
+    return Group(*parts)
+
+
+def _head(report: PortReport) -> Text:
+    source, stat = report.source, report.stat
+    ended = {
+        PortStatus.APPLIED: (f"ported onto {report.fork_ref} as {report.branch}", "bold green"),
+        PortStatus.ALREADY_PRESENT: (f"is in {report.fork_ref} already; nothing was written", "bold green"),
+        PortStatus.CONFLICT: (f"conflicts with {report.fork_ref}; nothing of yours was changed", "bold red"),
+        PortStatus.BLOCKED: (f"was not ported onto {report.fork_ref}", "bold red"),
+    }
+    words, style = ended[report.status]
+    text = Text.assemble((f"#{source.pull} {printable(words)}", style), f"\n  {printable(source.title)}\n")
+    ids = ", ".join(pick.commit[:10] for pick in source.picks[:3]) + (" ..." if len(source.picks) > 3 else "")
+    text.append(f"  {source.state.value}, from {printable(source.where)} ({ids}); ", style="dim")
+    text.append(f"onto {report.onto.id[:10]} {printable(report.onto.subject)}", style="dim")
+    if report.status is PortStatus.APPLIED:
+        made = ", ".join(commit[:10] for commit in report.commits)
+        text.append(f"\n  {counted(stat.files, 'file')}, +{stat.added} -{stat.removed}; made {made}")
+    return text
+
+
+def _table(hunks: tuple[HunkReport, ...]) -> Text:
+    """One line per hunk, those that need a look first where not all can be shown."""
+    tally = Counter(hunk.outcome for hunk in hunks)
+    said = ", ".join(f"{tally[outcome]} {outcome.value}" for outcome in Outcome if tally[outcome])
+    text = Text.assemble((f"{counted(len(hunks), 'hunk')}: {said}", "bold"))
+    dull = {Outcome.CLEAN, Outcome.ALREADY_PRESENT}
+    shown = hunks if len(hunks) <= _MOST_HUNKS else sorted(hunks, key=lambda hunk: hunk.outcome in dull)[:_MOST_HUNKS]
+    for hunk in shown:
+        text.append(f"\n  {hunk.outcome.value:<16}", style=_STYLES.get(hunk.outcome, "yellow"))
+        text.append(f"{printable(hunk.path)}  ").append(printable(hunk.header)[:70], style="dim")
+        if hunk.detail:
+            text.append(f"\n{'':<18}{printable(hunk.detail)}", style="dim")
+    if len(shown) < len(hunks):
+        text.append(f"\n  ... and {len(hunks) - len(shown)} more; --format json has all")
+    return text
+
+
+def _conflict_text(conflict: Conflict) -> Text:
+    line = f":{conflict.line}" if conflict.line else ""
+    text = Text(f"  {printable(conflict.path)}{line}", style="bold")
+    text.append(f"  {printable(conflict.header)}", style="dim")
+    if conflict.reason:
+        return text.append(f"\n    {printable(conflict.reason)}", style="")
+    for name, side, style in (
+        ("fork", conflict.ours, "yellow"),
+        ("base", conflict.base, "dim"),
+        ("upstream", conflict.theirs, "green"),
+    ):
+        lines = side.splitlines() or ["(nothing)"]
+        for number, row in enumerate(lines[:_MOST_LINES]):
+            text.append(f"\n    {name if not number else '':<9}| {printable(row.expandtabs(4))}", style=style)
+        if len(lines) > _MOST_LINES:
+            text.append(f"\n    {'':<9}| ... {len(lines) - _MOST_LINES} more lines", style=style)
+    return text
+
+
+def _hazard(finding: Finding) -> Text:
+    line = f":{finding.line}" if finding.line else ""
+    text = Text(f"  {finding.severity.value:<11}{printable(finding.arch)}: {printable(finding.title)}")
+    text.append(f"  {printable(finding.path)}{line}", style="dim")
+    return text.append("\n             upstream has it too", style="dim") if finding.also_upstream else text
+
+
+def _follow_up(item: FollowUp) -> Text:
+    name = f"#{item.pull}" if item.pull else (item.commit or "")[:10]
+    return Text(f"  {name}  {printable(item.why)}")
+
+
+def _next(report: PortReport) -> list[str]:
+    where = shlex.quote(report.fork_path)
+    if report.status is PortStatus.CONFLICT:
+        return [
+            f"resolve the marked files in {report.worktree}, then",
+            "forkguard port --continue",
+            "forkguard port --abort        takes it all back",
+        ]
+    if report.status is PortStatus.ALREADY_PRESENT:
+        return ["forkguard stack list          what the fork carries"]
+    archs = "".join(f" --arch {arch}" for arch in report.archs)
+    branch = report.branch or ""
+    lines = [f"git -C {where} log -p {shlex.quote(report.fork_ref)}..{branch}"]
+    if archs:
+        lines.insert(0, f"forkguard drift{archs} --fork-ref {branch}")
+    return [*lines, f"forkguard stack show {report.patchset}"]

@@ -1,0 +1,67 @@
+"""The files of a patchset after a port: its patches, its series, its manifest, and its line in the stack."""
+
+from collections.abc import Mapping, Sequence
+
+from forkguard.core.journal import Journal
+from forkguard.core.names import CommitHash
+from forkguard.core.patchset import (
+    MANIFEST,
+    SERIES,
+    SeriesEntry,
+    carried_manifest,
+    dep3_fields,
+    format_series,
+    new_manifest,
+    series_with,
+)
+from forkguard.core.porting import Pick, PullState
+from forkguard.ports import Bench, PatchsetStore, Repository
+
+NEAR_BASE = 200
+"""Fork commits between base and port up to which the patch names the base: git lists each of them in it."""
+
+
+def new_files(
+    journal: Journal,
+    made: Sequence[tuple[CommitHash, Pick]],
+    *,
+    fork: Repository,
+    bench: Bench,
+    patchsets: PatchsetStore,
+) -> Mapping[str, bytes | None]:
+    """What each file under `patchsets/` shall hold (None: be gone), in the order of writing.
+
+    The stack's own series comes last, so that it never names a patchset whose patches are not there.
+    """
+    name, merged = journal.patchset, journal.source.state is PullState.MERGED
+    base = patch_base(journal.base, journal.onto, fork)
+    patches: dict[str, bytes | None] = {}
+    for number, (commit, pick) in enumerate(made, 1):
+        headers = dep3_fields(origin=pick.commit, merged=merged)
+        file, content = bench.patch(commit, number=number, base=base, headers=headers)
+        patches[f"{name}/{file}"] = content
+    series = format_series([SeriesEntry(path.partition("/")[2]) for path in patches])
+    stale = [path for path in patchsets.files(name) if path not in patches]
+    stack = (patchsets.content(SERIES) or b"").decode("utf-8", "surrogateescape")
+    with_us = series_with(stack, name, name=str(patchsets.root / SERIES))
+    return {
+        **patches,
+        f"{name}/{SERIES}": series.encode(),
+        f"{name}/{MANIFEST}": _manifest(journal, patchsets).encode(),
+        **dict.fromkeys(stale),
+        SERIES: with_us.encode("utf-8", "surrogateescape"),
+    }
+
+
+def patch_base(base: CommitHash, onto: CommitHash, fork: Repository) -> CommitHash:
+    """The commit for `format-patch --base`: upstream's base where it is an ancestor not far away, else the fork's."""
+    if fork.is_ancestor(base, onto) and fork.count(base, onto) <= NEAR_BASE:
+        return base
+    return onto
+
+
+def _manifest(journal: Journal, patchsets: PatchsetStore) -> str:
+    content = patchsets.content(f"{journal.patchset}/{MANIFEST}")
+    source = journal.source
+    text = content.decode() if content else new_manifest(journal.patchset, title=source.title, pull=source.pull)
+    return carried_manifest(text, upstream=[pick.commit for pick in source.picks], base=journal.base)
