@@ -9,6 +9,7 @@ CommitHash = NewType("CommitHash", str)
 """A full hexadecimal commit id that some repository is known to have."""
 
 BlobHash = NewType("BlobHash", str)
+TreeHash = NewType("TreeHash", str)
 RefName = NewType("RefName", str)
 """A revision as a person wrote it, checked by `check_ref`: it can never be read as an option."""
 
