@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 
 from forkguard.core.names import TreePath
 from forkguard.core.syntax import PieceKind, SourceFile, Unit, parse
@@ -33,12 +33,22 @@ class SourceTree:
 
     def mentioning(self, *words: bytes) -> tuple[TreePath, ...]:
         """The files that hold one of the words, in the order of their paths."""
-        return tuple(path for path in sorted(self.files) if any(word in self.files[path] for word in words))
+        return tuple(path for path in self._paths if any(holds(self.files[path], word) for word in words))
+
+    @cached_property
+    def _paths(self) -> tuple[TreePath, ...]:
+        return tuple(sorted(self.files))
 
     @cached_property
     def archs(self) -> "ArchIndex":
         """The archs of this tree."""
         return read_archs(self.files)
+
+
+@cache
+def holds(source: bytes, word: bytes) -> bool:
+    """Whether a file holds a word; the same question about the same bytes is answered once."""
+    return word in source
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,90 +83,113 @@ class ArchIndex:
 
 def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
     """Read the archs of a tree from its C++ files (path to contents)."""
-    tree = files if isinstance(files, SourceTree) else SourceTree(files)
-    enums = _names(tree)
-    classes = _classes(tree, set(enums.values()))
-    definitions = _definitions(tree)
-    bases, owners = _relations(tree)
+    tree = SourceTree(files)
+    enums: dict[str, str] = {}
+    classes: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    bases: dict[str, set[str]] = {}
+    definitions: dict[str, list[TreePath]] = {}
+    for path in tree.mentioning(b"LLM_ARCH_NAMES", b"llama_model_", b"llm_build_"):
+        facts = facts_of(tree.files[path])
+        for name, enum in facts.names:
+            enums.setdefault(name, enum)
+        for enum, cls in facts.classes:
+            classes.setdefault(enum, cls)
+        owners |= dict(facts.owners)
+        for cls, base in facts.bases:
+            bases.setdefault(cls, set()).add(base)
+        for cls in facts.defines if not path.endswith((".h", ".hpp")) else ():
+            definitions.setdefault(cls, []).append(path)
     roots = {enum: _graph_owner(cls, owners) for enum, cls in classes.items()}
-    named = {cls: name for name, enum in enums.items() if (cls := classes.get(enum)) is not None}
+    named = {made: name for name, enum in enums.items() if (made := classes.get(enum)) is not None}
     archs: dict[str, Arch] = {}
     for name, enum in enums.items():
-        cls, root = classes.get(enum), roots.get(enum)
-        shares = tuple(
-            other for other, its in enums.items() if other != name and root is not None and roots.get(its) == root
-        )
-        owner = named.get(root) if root is not None and root != cls else None
-        lineage = _lineage(cls, root, bases)
-        own = tuple(sorted({path for part in (cls, root) if part for path in definitions.get(part, ())}))
-        archs[name] = Arch(name, enum, cls, own, shares, owner, lineage)
+        cls_, root = classes.get(enum), roots.get(enum)
+        shares = tuple(other for other, its in enums.items() if other != name and root and roots.get(its) == root)
+        owner = named.get(root) if root and root != cls_ else None
+        own = tuple(sorted({path for part in (cls_, root) if part for path in definitions.get(part, ())}))
+        archs[name] = Arch(name, enum, cls_, own, shares, owner, _lineage(cls_, root, bases))
     return ArchIndex(archs)
 
 
-def _units(tree: SourceTree, *words: bytes) -> Iterable[tuple[TreePath, Unit]]:
-    for path in tree.mentioning(*words):
-        for unit in tree.parse(path).units:
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What one file says of archs.
+
+    `names`: arch name and enum. `classes`: enum and the class that a factory makes for it. `owners`: class
+    and the class whose graph it takes. `bases`: class and a base of it or of its nested graphs. `defines`:
+    classes whose functions stand in the file.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    classes: tuple[tuple[str, str], ...]
+    owners: tuple[tuple[str, str], ...]
+    bases: tuple[tuple[str, str], ...]
+    defines: tuple[str, ...]
+
+
+@lru_cache(maxsize=4096)
+def facts_of(source: bytes) -> FileFacts:
+    """Read one file; the same bytes are read once."""
+    inherited, parents = _inheritance(source)
+    found = _DEFINES.findall(source.decode("utf-8", "replace"))
+    return FileFacts(
+        names=tuple(_names(source)),
+        classes=tuple(_factory(source)),
+        owners=(*parents, *_aliases(source)),
+        bases=inherited,
+        defines=tuple(dict.fromkeys(one or other for one, other in found)),
+    )
+
+
+def _units(source: bytes, *words: bytes) -> Iterable[Unit]:
+    if any(word in source for word in words):
+        for unit in parse(source).units:
             if any(word in unit.text for word in words):
-                yield path, unit
+                yield unit
 
 
-def _names(tree: SourceTree) -> dict[str, str]:
-    """Arch name to enum, from the table `LLM_ARCH_NAMES`."""
-    found: dict[str, str] = {}
-    for _, unit in _units(tree, b"LLM_ARCH_NAMES"):
-        if unit.symbol != "LLM_ARCH_NAMES":
-            continue
-        for piece in unit.pieces:
+def _names(source: bytes) -> Iterable[tuple[str, str]]:
+    """Arch name and enum, from the table `LLM_ARCH_NAMES`."""
+    for unit in _units(source, b"LLM_ARCH_NAMES"):
+        for piece in unit.pieces if unit.symbol == "LLM_ARCH_NAMES" else ():
             if piece.kind is PieceKind.ENTRY and piece.enumerators and piece.tokens[3][:1] == '"':
-                found.setdefault(piece.tokens[3].strip('"'), piece.enumerators[0])
-    return found
+                yield piece.tokens[3].strip('"'), piece.enumerators[0]
 
 
-def _classes(tree: SourceTree, enums: set[str]) -> dict[str, str]:
-    """Enum to the class that a factory creates for it."""
-    found: dict[str, str] = {}
-    for _, unit in _units(tree, b"case LLM_ARCH_"):
-        if not _MENTIONED.search(unit.text.decode("utf-8", "replace")):
-            continue
-        for piece in unit.pieces:
-            created = _CREATES.search(piece.outcome)
-            if piece.kind is PieceKind.CASE and created and piece.enumerators and piece.enumerators[0] in enums:
-                found.setdefault(piece.enumerators[0], created.group(1))
-    return found
+def _factory(source: bytes) -> Iterable[tuple[str, str]]:
+    """Enum and the class that a factory creates for it."""
+    for unit in _units(source, b"case LLM_ARCH_"):
+        if _MENTIONED.search(unit.text.decode("utf-8", "replace")):
+            for piece in unit.pieces:
+                created = _CREATES.search(piece.outcome)
+                if piece.kind is PieceKind.CASE and created and piece.enumerators:
+                    yield piece.enumerators[0], created.group(1)
 
 
-def _definitions(tree: SourceTree) -> dict[str, list[TreePath]]:
-    """Class to the files (not headers) that define its functions."""
-    found: dict[str, list[TreePath]] = {}
-    for path in tree.mentioning(b"llama_model_", b"llm_build_"):
-        if path.endswith((".h", ".hpp")):
-            continue
-        text = tree.files[path].decode("utf-8", "replace")
-        for cls in {one or other for one, other in _DEFINES.findall(text)}:
-            found.setdefault(cls, []).append(path)
-    return found
-
-
-def _relations(tree: SourceTree) -> tuple[dict[str, set[str]], dict[str, str]]:
-    """Class to the bases of itself and its nested graphs, and class to the class whose graph it takes."""
-    bases: dict[str, set[str]] = {}
-    owners: dict[str, str] = {}
-    for _, unit in _units(tree, b"struct llama_model_", b"struct llm_build_", b"struct graph"):
+def _inheritance(source: bytes) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Classes with the bases of themselves and of their nested graphs, and those with a model as their parent."""
+    bases: list[tuple[str, str]] = []
+    parents: list[tuple[str, str]] = []
+    for unit in _units(source, b"struct llama_model_", b"struct llm_build_", b"struct graph"):
         outer, _, nested = unit.symbol.partition("::")
         head = unit.pieces[0].text if unit.pieces else ""
         if not _MENTIONED.fullmatch(outer) or not head.startswith(("struct ", "class ")):
             continue
         names = [base.split(" ")[0] for base in _BASES.findall(head)]
-        bases.setdefault(outer, set()).update(name for name in names if _MENTIONED.fullmatch(name))
+        bases += [(outer, name) for name in names if _MENTIONED.fullmatch(name)]
         models = [name for name in names if name.startswith("llama_model_") and name != "llama_model_base"]
-        if not nested and models:
-            owners.setdefault(outer, models[0])
-    for _, unit in _units(tree, b"using graph"):
+        parents += [(outer, models[0])] if models and not nested else []
+    return tuple(bases), tuple(parents)
+
+
+def _aliases(source: bytes) -> Iterable[tuple[str, str]]:
+    """Classes that take another's graph by `using graph = other::graph`."""
+    for unit in _units(source, b"using graph"):
         outer = unit.symbol.split("::")[0]
         named = [cls for cls in _MENTIONED.findall(unit.text.decode("utf-8", "replace")) if cls != outer]
         if unit.node.type == "alias_declaration" and named:
-            owners[outer] = named[0]
-    return bases, owners
+            yield outer, named[0]
 
 
 def _graph_owner(cls: str, owners: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ the same.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -134,6 +135,12 @@ class SourceFile:
         for unit in self.units:
             found.setdefault(unit.symbol, []).append(unit)
         return found
+
+
+@lru_cache(maxsize=64)
+def line_starts(source: bytes) -> tuple[int, ...]:
+    """The offset at which each line begins."""
+    return (0, *(match.end() for match in re.finditer(rb"\n", source)))
 
 
 @lru_cache(maxsize=4096)
@@ -371,9 +378,9 @@ class _Walk:
         source = self._source
         end = start + len(source[start:end].rstrip())
         tokens = tokens_of(source[start:end]) if not without else self._tokens_around(start, end, without)
-        line = source.count(b"\n", 0, start) + 1
-        return Piece(kind, self._symbol, tokens, outcome, start, end, line, line + source.count(b"\n", start, end),
-                     self._loops, self._guards)  # fmt: skip
+        starts = line_starts(source)
+        line, last = bisect_right(starts, start), bisect_right(starts, max(start, end - 1))
+        return Piece(kind, self._symbol, tokens, outcome, start, end, line, last, self._loops, self._guards)
 
     def _tokens_around(self, start: int, end: int, holes: tuple[Node, ...]) -> tuple[str, ...]:
         """The tokens of a stretch in which each enumerating comparison stands as one mark, chains as one."""
