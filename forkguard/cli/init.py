@@ -67,5 +67,5 @@ def command(
     ):
         draft = draft_map(repo, places, wanted=archs, talk=talk)
         write_map(target, render_map(draft))
-    first = (*archs, *(arch.name for arch in draft.archs))[:1]
-    deliver(f"wrote {target}\nnext: forkguard drift {f'--arch {first[0]}' if first else '--all'}", output=None)
+    first = next(iter((*archs, *(arch.name for arch in draft.archs))), "NAME")
+    deliver(f"wrote {target}\nnext: forkguard drift --arch {first}", output=None)

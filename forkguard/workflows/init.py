@@ -9,8 +9,9 @@ from forkguard.core.findings import Side
 from forkguard.core.map_draft import MapDraft, changed_archs, draft_archs, with_family
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.registries import find_registries
-from forkguard.errors import UsageProblem
+from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.ports import Repository, Talk
+from forkguard.workflows.base import find_base
 
 _MOST_BY_CHANGE = 12
 """A fork that changed more archs than this has reformatted; listing them all would say nothing."""
@@ -99,13 +100,16 @@ def _named(wanted: Sequence[str], *, fork: ArchIndex, upstream: ArchIndex) -> di
 
 
 def _changed(repo: Repository, places: Places, fork: ArchIndex, talk: Talk) -> dict[str, str]:
-    base = repo.merge_base(places.fork.commit, places.upstream.commit)
-    if base is None:
-        talk.note("the fork shares no commit with upstream, so its own changes are not told apart here")
+    talk.step("finding the base")
+    try:
+        base = find_base(repo, fork=places.fork, upstream=places.upstream)
+    except CouldNotWork as error:
+        talk.note(f"{error.what}; so the fork's own changes are not told apart here")
         return {}
+    talk.note(f"base: {base.commit[:12]} (by {base.how})")
     changed = changed_archs(
         fork,
-        base=repo.tree(base, under=SOURCE_FOLDERS),
+        base=repo.tree(base.commit, under=SOURCE_FOLDERS),
         fork=repo.tree(places.fork.commit, under=SOURCE_FOLDERS),
     )
     if len(changed) > _MOST_BY_CHANGE:
