@@ -21,6 +21,7 @@ _STYLES = {
 }
 _WIDTH = 110
 _MOST_LINES = 14
+_MOST_PLACES = 8
 
 
 def as_json(report: DriftReport, *, strict: bool = False) -> str:
@@ -99,7 +100,8 @@ def as_text(report: DriftReport, *, strict: bool = False, verbose: bool = False)
         parts += [_full(finding, verbose=verbose), ""]
     changes = [finding for finding in counted if finding.severity is Severity.CHANGE]
     if changes:
-        parts += [Text("Other statements that differ", style="bold"), *map(_brief, changes), ""]
+        told = map(_brief, changes) if verbose else _by_commit(changes)
+        parts += [Text("Other statements that differ", style="bold"), *told, ""]
     if rest:
         parts += [Text("Not counted", style="bold"), *map(_brief, rest), ""]
     parts += [Text(f"note: {warning}", style="dim") for warning in report.warnings]
@@ -195,6 +197,35 @@ def _append_missing(text: Text, finding: Finding) -> None:
         text.append(f"          + {indent}{line}\n", style="green")
     if len(lines) > _MOST_LINES:
         text.append(f"          + {indent}... and {len(lines) - _MOST_LINES} more lines\n", style="green")
+
+
+def _by_commit(changes: list[Finding]) -> list[Text]:
+    """Statements that differ, one paragraph for each commit that explains some of them, newest first."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in changes:
+        groups.setdefault(_came(finding) or "no commit since the base explains", []).append(finding)
+    dated = sorted(groups.items(), key=lambda group: _date(group[1][0]), reverse=True)
+    return [_one_commit(came, found) for came, found in dated]
+
+
+def _date(finding: Finding) -> str:
+    commit = finding.upstream.commit if finding.upstream else None
+    return commit.date if commit else ""
+
+
+def _one_commit(came: str, found: list[Finding]) -> Text:
+    count = f"{len(found)} place{'s' if len(found) > 1 else ''}"
+    text = Text.assemble("  ", (f"{count:<10}", _STYLES[Severity.CHANGE]), f"{came}\n")
+    places: dict[str, list[str]] = {}
+    for finding in found:
+        places.setdefault(finding.path, []).append(str(finding.line or "?"))
+    for path, lines in places.items():
+        shown = ", ".join(lines[:_MOST_PLACES]) + (", ..." if len(lines) > _MOST_PLACES else "")
+        text.append(f"            {path}:{shown}\n", style="underline")
+    if found[0].fix:
+        text.append(f"            mend: {found[0].fix}\n")
+    text.rstrip()
+    return text
 
 
 def _brief(finding: Finding) -> Text:
