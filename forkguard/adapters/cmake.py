@@ -56,8 +56,8 @@ class CMake:
         env = _environment(profile)
         self._require("cmake", ("cmake",), env)
         self._require("ninja", ("ninja", "ninja-build"), env)
-        self._require("a C compiler", (env.get("CC") or _given(profile, "C"), "cc", "gcc", "clang"), env)
-        self._require("a C++ compiler", (env.get("CXX") or _given(profile, "CXX"), "c++", "g++", "clang++"), env)
+        self._require("a C compiler", _compilers(profile, "C", "CC", ("cc", "gcc", "clang")), env)
+        self._require("a C++ compiler", _compilers(profile, "CXX", "CXX", ("c++", "g++", "clang++")), env)
         remarks = []
         ignored = [name for name in _STEERING if os.environ.get(name) and name not in dict(profile.env)]
         if ignored:
@@ -69,10 +69,9 @@ class CMake:
         return tuple(remarks)
 
     def _require(self, what: str, names: Sequence[str], env: Mapping[str, str]) -> str:
-        wanted = [name for name in names if name]
-        found = _find(wanted[:1] if wanted[0] not in _DEFAULT_NAMES else wanted, env)
+        found = _find(names, env)
         if found is None:
-            raise CouldNotWork(f"{what} is not installed ({wanted[0]} is not on PATH)", hint=_hint(what))
+            raise CouldNotWork(f"{what} is not installed ({' or '.join(names)} is not on PATH)", hint=_hint(what))
         return found
 
     # -- configure -----------------------------------------------------------------------------------
@@ -118,7 +117,7 @@ class CMake:
         jobs: int | None,
         on_status: Callable[[Status], None],
     ) -> tuple[int, int] | None:
-        """Run ninja for the targets; return the compiler cache's hits and misses, None without one.
+        """Run ninja for the targets; return the compiler cache's hits and misses, None where it told none.
 
         Raises `CouldNotWork` with the compiler's first error; the tree stays for the next build to go on with.
         """
@@ -137,7 +136,7 @@ class CMake:
         if status:
             raise _failure("the build failed", tree / LOG, status)
         if not stats.exists():
-            return (0, 0) if _find(("ccache",), env) is not None else None
+            return None
         with stats.open(encoding="utf-8", errors="replace") as lines:
             return cache_counts(lines)
 
@@ -192,9 +191,6 @@ class CMake:
             proc.kill_session(int((tree / _SESSION).read_text(encoding="ascii")), inside=tree)
 
 
-_DEFAULT_NAMES = {"cmake", "ninja", "cc", "c++"}
-
-
 def default_jobs() -> int:
     """Jobs for ninja: the processors that we may use, but no more than the free memory feeds (1 GiB each)."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -211,10 +207,12 @@ def _find(names: Sequence[str], env: Mapping[str, str]) -> str | None:
     return next((path for path in found if path is not None), None)
 
 
-def _given(profile: Profile, language: str) -> str:
-    """The compiler that the profile's own cmake words name."""
+def _compilers(profile: Profile, language: str, variable: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """The one compiler that the profile names, in cmake's words or in its environment; else the usual ones."""
     prefix = f"-DCMAKE_{language}_COMPILER="
-    return next((word.removeprefix(prefix) for word in profile.cmake if word.startswith(prefix)), "")
+    named = [word.removeprefix(prefix) for word in profile.cmake if word.startswith(prefix)]
+    named += dict(profile.env).get(variable, "").split()[:1]
+    return (named[0],) if named else usual
 
 
 def _hint(what: str) -> str:

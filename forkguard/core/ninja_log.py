@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 NINJA_STATUS = "[forkguard %f %t %e] "
@@ -12,12 +12,15 @@ _STATUS = re.compile(r"^\[forkguard (\d+) (\d+) (\d+(?:\.\d+)?)\] (.*)$")
 _COMPILER_ERROR = re.compile(
     r"^(?P<path>[^\s:(][^:(]*)[:(](?P<line>\d+)(?:[:,]\d+)?\)?:\s+(?:fatal )?error\s?(?:[A-Z]?\d*)?:\s*(?P<text>.*)$"
 )
-_CMAKE_ERROR = re.compile(r"^CMake Error at (?P<path>[^:]+):(?P<line>\d+)")
+_CMAKE_ERROR = re.compile(r"^CMake Error at (?P<path>[^:]+):(?P<line>\d+)(?: \((?P<call>\w+)\))?:")
 _OTHER_ERRORS = re.compile(
     r"undefined reference to|undefined symbol|cannot find -l|ld: error:|: fatal error:|^CMake Error|"
     r"No space left on device|Killed|^ninja: (?:error|fatal):|: not found$|: error: |ld returned \d+ exit status"
 )
 _FAILED = re.compile(r"^FAILED: (?:\[code=\d+\] )?(?P<target>.+?)\s*$")
+_PARAGRAPH = 6
+"""Lines of an error of cmake's that are told; the log has the rest."""
+
 _HITS = {"direct_cache_hit", "preprocessed_cache_hit"}
 
 
@@ -74,7 +77,8 @@ def first_error(lines: Iterable[str]) -> BuildError | None:
     """
     target = ""
     vague: BuildError | None = None
-    for line in lines:
+    rest = iter(lines)
+    for line in rest:
         failed = _FAILED.match(line)
         if failed:
             if vague is not None:
@@ -83,7 +87,7 @@ def first_error(lines: Iterable[str]) -> BuildError | None:
             continue
         if parse_status(line):
             continue
-        exact = _exact(line, target)
+        exact = _compiler_error(line, target) or _cmake_error(line, rest)
         if exact is not None:
             return exact
         if vague is None and _OTHER_ERRORS.search(line):
@@ -91,14 +95,25 @@ def first_error(lines: Iterable[str]) -> BuildError | None:
     return vague or (BuildError(target, "", None, f"the command of {target} failed") if target else None)
 
 
-def _exact(line: str, target: str) -> BuildError | None:
+def _compiler_error(line: str, target: str) -> BuildError | None:
     match = _COMPILER_ERROR.match(line)
-    if match:
-        return BuildError(target, match["path"], int(match["line"]), match["text"].strip())
+    return BuildError(target, match["path"], int(match["line"]), match["text"].strip()) if match else None
+
+
+def _cmake_error(line: str, rest: Iterator[str]) -> BuildError | None:
+    """An error of cmake's, whose words are the indented paragraph that follows."""
     match = _CMAKE_ERROR.match(line)
-    if match:
-        return BuildError(target or "configure", match["path"], int(match["line"]), line.strip())
-    return None
+    if match is None:
+        return None
+    words: list[str] = []
+    for below in rest:
+        if not below.strip() and not words:
+            continue
+        if not below.startswith("  ") or len(words) == _PARAGRAPH:
+            break
+        words.append(below.strip())
+    call = f"{match['call']}: " if match["call"] else ""
+    return BuildError("configure", match["path"], int(match["line"]), call + " ".join(words))
 
 
 def cache_counts(lines: Iterable[str]) -> tuple[int, int]:
