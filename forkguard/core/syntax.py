@@ -147,7 +147,15 @@ def line_starts(source: bytes) -> tuple[int, ...]:
 def parse(source: bytes) -> SourceFile:
     """Parse one file; the same bytes are parsed once."""
     root = Parser(LANGUAGE).parse(source).root_node
-    return SourceFile(source, tuple(_units(root, source, ())), root, root.has_error)
+    return SourceFile(source, tuple(_units(root, source, ())), root, _unreadable(root))
+
+
+def _unreadable(node: Node) -> bool:
+    """Whether something below the node was read as an error. A token that is only missing does no harm.
+
+    (tree-sitter misses a name in each explicit instantiation, `template struct x::graph<true>;`.)
+    """
+    return node.is_error or (node.has_error and any(_unreadable(child) for child in node.children))
 
 
 def verbatim(source: bytes, start: int, end: int) -> str:
