@@ -20,6 +20,7 @@ VERBS = {
     "port": "Port an upstream pull request onto the fork as a patchset.",
     "stack": "List and show the patch stack.",
     "build": "An isolated tree of the fork, built; the list and the pruning of the trees.",
+    "probe": "Write a tiny random-weight model pair, so that the gate runs anywhere.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""
