@@ -91,9 +91,9 @@ def _stack(report: StatusReport) -> list[str]:
 
 def _uncovered(report: StatusReport) -> list[str]:
     if not report.uncovered:
-        return ["          every commit of the fork is covered by a patchset"] if report.ahead else []
+        return ["uncovered none: a patchset covers every commit of the fork"] if report.ahead else []
     count = len(report.uncovered)
-    lines = [f"          no patchset covers {counted(count, 'commit')} of the fork:"]
+    lines = [f"uncovered {counted(count, 'commit')} of the fork that no patchset covers"]
     lines += [f"  {_line(commit)}" for commit in report.uncovered[:_MOST_SHOWN]]
     return lines + ([f"  and {count - _MOST_SHOWN} more (--format json lists all)"] if count > _MOST_SHOWN else [])
 

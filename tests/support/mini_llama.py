@@ -1,14 +1,14 @@
 """A miniature tree in the shape of llama.cpp, in words of our own: four archs, their registries and graphs.
 
-`heron` is a recurrent arch with a layer loop, `heronmoe` uses heron's graph, `otter` is a plain one that already
-publishes its layer input, `sketch` is a draft arch.
+`heron` is a recurrent arch with a layer loop, `heronmoe` uses heron's graph, `otter` is one that has draft support
+already (layer input, snapshot writes, rollback registration, node budget), `sketch` is a draft arch.
 """
 
 ARCHS = ("otter", "heron", "heronmoe", "sketch")
 LAYER_INPUT = "        res->t_layer_inp[il] = cur;\n"
 SINGLE_WRITE = """            ggml_build_forward_expand(gf, ggml_cpy(ctx0, tail, state_slot(il, 0)));
 """
-SNAPSHOT_WRITES = """            for (int slot = 0; slot < n_written; ++slot) {
+SNAPSHOT_WRITES = """            for (uint32_t slot = 0; slot <= cparams.n_rs_seq; ++slot) {
                 ggml_build_forward_expand(gf, ggml_cpy(ctx0, tail_at(tail, slot), state_slot(il, slot)));
             }
 """
@@ -135,7 +135,7 @@ def base_tree() -> dict[str, str]:
         "src/llama-context.cpp": context_source(),
         "src/llama-model.cpp": model_source(),
         "src/models/models.h": models_header(),
-        "src/models/otter.cpp": graph_source("otter", layer_input=True),
+        "src/models/otter.cpp": graph_source("otter", layer_input=True, state=SNAPSHOT_WRITES),
         "src/models/heron.cpp": graph_source("heron", layer_input=False, state=SINGLE_WRITE),
         "src/models/heronmoe.cpp": _front("heronmoe"),
         "src/models/sketch.cpp": graph_source("sketch", layer_input=False),

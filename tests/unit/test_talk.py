@@ -1,0 +1,87 @@
+"""Progress and remarks: on stderr, coloured only where a person looks."""
+
+import contextlib
+import io
+import sys
+
+import pytest
+
+from forkguard.cli.talk import ConsoleTalk, wants_color
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Called in the test itself: pytest puts its own stream in place between the fixtures and the test."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    return stream
+
+
+@pytest.mark.parametrize(
+    ("asked", "tty", "no_color", "term", "expected"),
+    [
+        (None, True, None, "xterm", True),
+        (None, False, None, "xterm", False),
+        (None, True, "1", "xterm", False),
+        (None, True, "", "xterm", True),
+        (None, True, None, "dumb", False),
+        (True, False, "1", "dumb", True),
+        (False, True, None, "xterm", False),
+    ],
+)
+def test_when_there_is_colour(
+    *, asked: bool | None, tty: bool, no_color: str | None, term: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    if no_color is not None:
+        monkeypatch.setenv("NO_COLOR", no_color)
+    assert wants_color(asked, tty=tty) is expected
+
+
+def test_a_pipe_gets_notes_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with ConsoleTalk() as talk:
+        talk.step("reading")
+        talk.progress(1, 2, "files")
+        talk.note("[bold]as it is[/bold], and long " + "x" * 200)
+    assert capsys.readouterr() == ("", "[bold]as it is[/bold], and long " + "x" * 200 + "\n")
+
+
+def test_verbose_names_the_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    with ConsoleTalk(verbose=True) as talk:
+        talk.step("reading")
+    assert capsys.readouterr().err == "-- reading\n"
+
+
+def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    with ConsoleTalk() as talk:
+        talk.progress(1, 2, "building")
+        talk.progress(2, 2, "building")
+    text = terminal.getvalue()
+    assert "building" in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1, "the cursor comes back"
+
+
+def test_a_bar_ends_with_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    with contextlib.suppress(RuntimeError), ConsoleTalk() as talk:
+        talk.progress(1, 0, "building")
+        raise RuntimeError
+    assert terminal.getvalue().count("\x1b[?25h") == 1
+
+
+def test_no_color_on_a_terminal_means_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    with ConsoleTalk(verbose=True) as talk:
+        talk.step("reading")
+        talk.progress(1, 2, "files")
+        talk.note("done")
+    assert terminal.getvalue() == "-- reading\ndone\n"
