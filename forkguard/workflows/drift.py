@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from forkguard.core.archs import CXX_SUFFIXES, SOURCE_FOLDERS, SourceTree
 from forkguard.core.commits import Commit
-from forkguard.core.differences import Difference, Sort, Trees, broken_files, differences
+from forkguard.core.differences import Difference, Family, Sort, Trees, broken_files, family
 from forkguard.core.drift import History, findings, first_line
 from forkguard.core.findings import ArchReport, ArchStatus, Base, DriftReport, Finding, Kind, Side
+from forkguard.core.graph_differences import graph_differences
 from forkguard.core.history import Sought, removals
 from forkguard.core.names import BlobHash, CommitHash, TreePath
+from forkguard.core.registry_differences import hazards, registry_differences
 from forkguard.core.rules import Rule, subject_exists
 from forkguard.ports import Repository, Talk
 
@@ -36,27 +38,43 @@ def run_drift(
     if talk:
         talk.step("reading both trees")
     trees = read_trees(repo, fork=fork.commit, upstream=upstream.commit, base=base.commit)
-    reports: list[ArchReport] = []
-    found: list[Finding] = []
-    done: set[str] = set()
-    for number, name in enumerate(archs):
-        if name in done:
-            continue
-        if talk:
-            talk.progress(number, len(archs), name)
-        family = [name, *(arch.name for side in (trees.fork, trees.upstream) for arch in side.archs.family(name))]
-        done.update(family)
-        if name not in trees.fork.archs.archs:
-            reports.append(_absent(name, trees))
-            continue
-        different = differences(trees, name, rules)
-        history = attribute(repo, different, trees, fork=fork.commit, upstream=upstream.commit, base=base.commit)
-        its = tuple(_accepted(finding, ledger or {}) for finding in findings(different, trees, history))
-        found += its
-        reports += [_report(other, trees, its) for other in dict.fromkeys(family) if other in trees.fork.archs.archs]
-    said = [*_unread(trees, done), *_disarmed(rules, trees)]
+    present = [name for name in dict.fromkeys(archs) if name in trees.fork.archs.archs]
+    families = _families(trees, present)
+    different = _differences(trees, families, rules, talk)
+    history = attribute(repo, different, trees, fork=fork.commit, upstream=upstream.commit, base=base.commit)
+    found = [_accepted(finding, ledger or {}) for finding in findings(different, trees, history)]
     found.sort(key=lambda finding: (not finding.counts(strict=False), finding.severity.rank, finding.arch))
+    names = [arch.name for its in families for arch in its.fork]
+    reports = [_absent(name, trees) for name in dict.fromkeys(archs) if name not in present]
+    reports += [_report(name, trees, found) for name in names]
+    said = [*_unread(trees, names), *_disarmed(rules, trees)]
     return DriftReport(fork, upstream, base, tuple(reports), tuple(found), tuple(said))
+
+
+def _families(trees: Trees, names: Iterable[str]) -> list[Family]:
+    """The families of the archs, each once."""
+    found: list[Family] = []
+    seen: set[str] = set()
+    for name in names:
+        if name not in seen:
+            its = family(trees, name)
+            seen.update(arch.name for arch in its.fork)
+            found.append(its)
+    return found
+
+
+def _differences(
+    trees: Trees, families: Sequence[Family], rules: Sequence[Rule], talk: Talk | None
+) -> tuple[Difference, ...]:
+    found: list[Difference] = []
+    done: set[str] = set()
+    for number, its in enumerate(families):
+        if talk:
+            talk.progress(number, len(families), f"comparing {its.name}")
+        found += graph_differences(trees, its, rules, done=done)
+    found += registry_differences(trees, families, rules)
+    found += hazards(trees, families, rules)
+    return tuple(found)
 
 
 def read_trees(repo: Repository, *, fork: CommitHash, upstream: CommitHash, base: CommitHash) -> Trees:
@@ -139,7 +157,13 @@ def _removals(
     paths = {path for d in wanted.values() for path in (d.path, d.their_path) if path}
     if not wanted or not paths or since == until:
         return {}
-    return removals(repo.patches(since, until, sorted(paths)), wanted)
+    found = removals(repo.patches(since, until, sorted(paths)), wanted)
+    # A line that the base had not is lost only where its own function lost it: the same line stands in many.
+    return {
+        one: removal.commit
+        for one, removal in found.items()
+        if removal.certain or wanted[one].sort is Sort.STALE or wanted[one].in_base
+    }
 
 
 # -- archs ---------------------------------------------------------------------------------------------

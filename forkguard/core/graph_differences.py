@@ -1,0 +1,174 @@
+"""Differences in the functions of an arch, and in the statements that rules ask of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from forkguard.core.archs import Arch, SourceTree
+from forkguard.core.compare import compare
+from forkguard.core.differences import Difference, Family, Place, Sort, Spot, Trees, belongs, broken_files
+from forkguard.core.names import TreePath
+from forkguard.core.rules import Match, Rule, lineage_units, statement_matches
+from forkguard.core.syntax import Unit, tokens_of
+
+Located = tuple[TreePath, Unit]
+
+
+def graph_differences(trees: Trees, its: Family, rules: Sequence[Rule], *, done: set[str]) -> Iterator[Difference]:
+    """What differs in the family's own functions. Units named in `done` were compared before; new ones are added.
+
+    (The functions of a base class belong to all archs below it and are compared with the first of them.)
+    """
+    statements = [rule for rule in rules if rule.form == "statement"]
+    asked = _asked(trees, its, statements)
+    unread = _unread_words(trees.fork, its.fork)
+    for group, sides in _units_by_symbol(trees, its).items():
+        if group not in done and not _same_text(sides["fork"], sides["upstream"]):
+            for d in _unit_differences(group, _pieces(sides), asked, arch=its.name):
+                if d.rule or d.theirs is None or f" {d.theirs.text} " not in unread:
+                    yield d
+        done.add(group)
+    yield from _weaker(trees, its, statements)
+
+
+def _unread_words(tree: SourceTree, archs: Iterable[Arch]) -> str:
+    """The words of the fork's broken files: names of functions may be lost in them, but the statements are there."""
+    return "".join(f" {' '.join(tokens_of(tree.files[path]))} " for path in broken_files(tree, archs))
+
+
+def _units_by_symbol(trees: Trees, its: Family) -> dict[str, dict[str, list[Located]]]:
+    """Symbol (file name for directives) to the units that each side has under it."""
+    found: dict[str, dict[str, list[Located]]] = {}
+    for side, tree, archs in its.sides(trees):
+        seen: set[Spot] = set()
+        for arch in archs:
+            for path, unit in lineage_units(tree, arch):
+                spot = (path, unit.node.start_byte)
+                if spot not in seen:
+                    seen.add(spot)
+                    group = unit.symbol or path.rsplit("/", 1)[-1]
+                    found.setdefault(group, {"fork": [], "upstream": [], "base": []})[side].append((path, unit))
+    return found
+
+
+def _same_text(ours: Sequence[Located], theirs: Sequence[Located]) -> bool:
+    return [unit.text for _, unit in ours] == [unit.text for _, unit in theirs]
+
+
+def _pieces(sides: Mapping[str, list[Located]]) -> dict[str, list[Place]]:
+    return {side: [(path, piece) for path, unit in units for piece in unit.pieces] for side, units in sides.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the statement rules say of single pieces.
+
+    `ruled`: upstream's pieces that a rule asks for and the fork lacks. `settled`: pieces of either side that
+    are right as they are. `block`: upstream's pieces of block rules that the fork does not keep at all.
+    """
+
+    ruled: dict[Spot, Rule] = field(default_factory=dict)
+    settled: set[Spot] = field(default_factory=set)
+    block: dict[Spot, Rule] = field(default_factory=dict)
+
+
+def _unit_differences(
+    group: str, sides: Mapping[str, list[Place]], asked: _Asked, *, arch: str
+) -> Iterator[Difference]:
+    fork, upstream = sides["fork"], sides["upstream"]
+    result = compare(
+        upstream=[piece for _, piece in upstream],
+        fork=[piece for _, piece in fork],
+        base=[piece for _, piece in sides["base"]],
+    )
+    where = {(piece.start, piece.line): path for path, piece in fork}
+    for missing in result.missing:
+        their_path, theirs = upstream[missing.index]
+        spot = (their_path, theirs.start)
+        if spot in asked.settled:
+            continue
+        rule = asked.ruled.get(spot) or asked.block.get(spot)
+        path, line = belongs(missing, where, fork, their_path)
+        yield Difference(
+            Sort.MISSING, arch, rule, theirs.symbol, path, line, theirs=theirs, their_path=their_path, group=group,
+            index=missing.index, in_base=missing.in_base, replaced=missing.replaced,
+        )  # fmt: skip
+    for stale in result.stale:
+        path, ours = fork[stale.index]
+        if (path, ours.start) not in asked.settled:
+            their_path = next((p for p, _ in upstream), path)
+            yield Difference(
+                Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, our_path=path,
+                their_path=their_path, group=group, index=stale.index,
+            )  # fmt: skip
+
+
+# -- statement rules -----------------------------------------------------------------------------------
+
+
+def _asked(trees: Trees, its: Family, rules: Iterable[Rule]) -> _Asked:
+    asked = _Asked()
+    for rule in rules:
+        theirs = _all_matches(rule, trees.upstream, its.upstream)
+        ours = _all_matches(rule, trees.fork, its.fork)
+        if rule.block:
+            if not ours:
+                asked.block.update({_spot(match): rule for match in theirs})
+            continue
+        pairs, rest = _paired(theirs, ours)
+        asked.ruled.update({_spot(match): rule for match in rest})
+        asked.settled.update(_spot(match) for match, _ in pairs)
+        asked.settled.update(map(_spot, ours))
+    return asked
+
+
+def _spot(match: Match) -> Spot:
+    return match.path, match.piece.start
+
+
+def _all_matches(rule: Rule, tree: SourceTree, archs: Iterable[Arch]) -> list[Match]:
+    found: dict[Spot, Match] = {}
+    for arch in archs:
+        for match in statement_matches(rule, tree, arch):
+            found.setdefault(_spot(match), match)
+    return [found[spot] for spot in sorted(found)]
+
+
+def _paired(theirs: list[Match], ours: list[Match]) -> tuple[list[tuple[Match, Match]], list[Match]]:
+    """Upstream's matches with the fork's: equal ones first, then those that differ in what they say.
+
+    A fork that says the same thing with another variable has it; what is left over has no partner.
+    """
+    free = list(ours)
+    pairs: list[tuple[Match, Match]] = []
+    rest: list[Match] = []
+    for exact in (True, False):
+        rest = []
+        for match in theirs:
+            partner = next((other for other in free if _same(match, other, exact=exact)), None)
+            if partner is None:
+                rest.append(match)
+            else:
+                free.remove(partner)
+                pairs.append((match, partner))
+        theirs = rest
+    return pairs, rest
+
+
+def _same(one: Match, other: Match, *, exact: bool) -> bool:
+    return one.piece.key == other.piece.key if exact else one.piece.symbol == other.piece.symbol
+
+
+def _weaker(trees: Trees, its: Family, rules: Iterable[Rule]) -> Iterator[Difference]:
+    """Statements that the fork has only under a condition which upstream does not make."""
+    for rule in rules:
+        if rule.block:
+            continue
+        theirs = _all_matches(rule, trees.upstream, its.upstream)
+        ours = _all_matches(rule, trees.fork, its.fork)
+        for match, partner in _paired(theirs, ours)[0]:
+            at = partner.piece
+            if len(at.guards) > len(match.piece.guards):
+                yield Difference(
+                    Sort.WEAKER, its.name, rule, at.symbol, partner.path, at.line, ours=at, our_path=partner.path,
+                    theirs=match.piece, their_path=match.path,
+                )  # fmt: skip

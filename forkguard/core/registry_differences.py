@@ -1,0 +1,116 @@
+"""Differences between registries, and hazards: rules between places that are broken."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from forkguard.core.archs import SourceTree
+from forkguard.core.compare import compare
+from forkguard.core.differences import Difference, Family, Place, Sort, Trees, belongs
+from forkguard.core.registries import FORMS, entries
+from forkguard.core.rules import Breach, Rule, breaches, is_registry, matches
+from forkguard.core.syntax import PieceKind
+
+
+def registry_differences(trees: Trees, families: Sequence[Family], rules: Sequence[Rule]) -> Iterator[Difference]:
+    """What differs in the places that list the families' archs; other archs' entries are left alone."""
+    members = [arch for its in families for arch in (*its.fork, *its.upstream)]
+    enums = {arch.enum: arch.name for arch in members}
+    own = {root for arch in members for root in arch.lineage}
+    sides = (("fork", trees.fork), ("upstream", trees.upstream), ("base", trees.base))
+    listed = {piece.symbol for _, tree in sides for _, piece in entries(tree, enums)}
+    registries = {symbol for symbol in listed if symbol.split("::")[0] not in own}
+    places = {side: _registry_places(tree, registries) for side, tree in sides}
+    for symbol in sorted(registries):
+        yield from _one_registry(
+            {side: places[side].get(symbol, []) for side in places}, enums,
+            next((rule for rule in rules if is_registry(rule, symbol)), None),
+        )  # fmt: skip
+
+
+def _registry_places(tree: SourceTree, symbols: set[str]) -> dict[str, list[Place]]:
+    found: dict[str, list[Place]] = {}
+    words = {symbol.rsplit("::", 1)[-1].encode() for symbol in symbols}
+    for path in tree.mentioning(*words) if words else ():
+        for unit in tree.parse(path).units:
+            if unit.symbol in symbols:
+                found.setdefault(unit.symbol, []).extend(
+                    (path, piece) for piece in unit.pieces if piece.kind in FORMS
+                )
+    return found
+
+
+def _one_registry(
+    sides: Mapping[str, list[Place]], enums: Mapping[str, str], rule: Rule | None
+) -> Iterator[Difference]:
+    fork, upstream = sides["fork"], sides["upstream"]
+    result = compare(
+        upstream=[piece for _, piece in upstream],
+        fork=[piece for _, piece in fork],
+        base=[piece for _, piece in sides["base"]],
+    )
+    where = {(piece.start, piece.line): path for path, piece in fork}
+    labels = {(piece.kind, piece.text) for _, piece in fork}
+    missing_labels = {(missing.piece.kind, missing.piece.text) for missing in result.missing}
+    for missing in result.missing:
+        their_path, theirs = upstream[missing.index]
+        arch = next((enums[enum] for enum in theirs.enumerators if enum in enums), None)
+        if arch is not None:
+            path, line = belongs(missing, where, fork, their_path)
+            yield Difference(
+                Sort.MISSING, arch, rule, theirs.symbol, path, line, theirs=theirs, their_path=their_path,
+                index=missing.index, in_base=missing.in_base, other_outcome=(theirs.kind, theirs.text) in labels,
+            )  # fmt: skip
+    for stale in result.stale:
+        path, ours = fork[stale.index]
+        arch = next((enums[enum] for enum in ours.enumerators if enum in enums), None)
+        if arch is not None and (ours.kind, ours.text) not in missing_labels:
+            their_path = next((p for p, _ in upstream), path)
+            yield Difference(
+                Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, our_path=path, their_path=their_path,
+                index=stale.index,
+            )  # fmt: skip
+
+
+# -- hazards -------------------------------------------------------------------------------------------
+
+
+def hazards(trees: Trees, families: Sequence[Family], rules: Sequence[Rule]) -> Iterator[Difference]:
+    """Broken pair rules of the fork, and those of upstream alone, which a port would bring along."""
+    known = {rule.id: rule for rule in rules}
+    in_fork = {arch.name: arch for its in families for arch in its.fork}
+    in_upstream = {arch.name: arch for its in families for arch in its.upstream}
+    ours = {(b.rule.id, b.arch.name): b for b in breaches(rules, trees.fork, in_fork.values())}
+    theirs = {(b.rule.id, b.arch.name): b for b in breaches(rules, trees.upstream, in_upstream.values())}
+    for key in [*ours, *(key for key in theirs if key not in ours and key[1] in in_fork)]:
+        yield _hazard(trees, known, ours.get(key), theirs.get(key))
+
+
+def _hazard(trees: Trees, known: Mapping[str, Rule], ours: Breach | None, theirs: Breach | None) -> Difference:
+    breach = ours or theirs
+    assert breach is not None  # noqa: S101  (each key comes from one of the two)
+    needs = known[breach.rule.needs]
+    place = _registry_end(needs, trees.fork) if needs.form == "registry" else None
+    if place is None:
+        place = (breach.have.path, breach.have.piece) if ours else None
+    cure = None
+    if theirs is None:
+        upstream_arch = trees.upstream.archs.archs.get(breach.arch.name)
+        cure = next(iter(matches(needs, trees.upstream, upstream_arch)), None) if upstream_arch else None
+    shown = theirs.have if theirs else cure
+    return Difference(
+        Sort.HAZARD, breach.arch.name, breach.rule, place[1].symbol if place else breach.have.piece.symbol,
+        place[0] if place else breach.have.path, place[1].line if place else None,
+        ours=ours.have.piece if ours else None, our_path=ours.have.path if ours else None,
+        theirs=shown.piece if shown else None,
+        their_path=shown.path if shown else None, both=theirs is not None,
+    )  # fmt: skip
+
+
+def _registry_end(rule: Rule, tree: SourceTree) -> Place | None:
+    """The last entry of a registry: where another one would be added."""
+    found: Place | None = None
+    for path in tree.mentioning(*(word.encode() for word in rule.symbol.split("|"))):
+        for unit in tree.parse(path).units:
+            if is_registry(rule, unit.symbol):
+                listed = [p for p in unit.pieces if p.enumerators and p.kind is not PieceKind.STATEMENT]
+                found = (path, listed[-1]) if listed else found
+    return found
