@@ -8,6 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkguard.core.map_lines import key_lines, line_of
+from forkguard.core.map_models import (
+    AcceptTable,
+    ArchTable,
+    BuildTable,
+    DefaultsTable,
+    ForkTable,
+    GateTable,
+    NightlyTable,
+    UpstreamTable,
+)
 from forkguard.core.mapfile import parse_map
 from forkguard.errors import ExitCode, UsageProblem
 
@@ -188,3 +198,25 @@ def test_the_projects_own_map_is_valid() -> None:
     assert own.arch["lfm2"].pulls == own.arch["lfm2moe"].pulls == (27383,)
     assert own.arch["lfm2moe"].graph == "lfm2"
     assert set(own.defaults.archs) <= set(own.arch)
+
+
+def test_the_manual_names_every_key() -> None:
+    manual = (Path(__file__).parents[2] / "docs/map.md").read_text(encoding="utf-8")
+    for model in (
+        ForkTable,
+        UpstreamTable,
+        DefaultsTable,
+        ArchTable,
+        AcceptTable,
+        BuildTable,
+        GateTable,
+        NightlyTable,
+    ):
+        for key in model.model_fields:
+            assert f"`{key}`" in manual or key == "gate", key
+
+
+def test_the_manuals_example_is_valid() -> None:
+    manual = (Path(__file__).parents[2] / "docs/map.md").read_text(encoding="utf-8")
+    example = manual.split("```toml\n")[1].split("```")[0]
+    assert parse_map(example, name="docs/map.md").arch["lfm2"].pulls == (27383,)
