@@ -4,12 +4,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.build import second_tree_against_ninja
 from benchmarks.drift import drift_against_blame
 from benchmarks.startup import help_against_python
 from benchmarks.timing import Measured, show
 
 RESULTS = Path("build") / "benchmarks.json"
-BENCHMARKS: dict[str, Callable[[], Measured]] = {"startup": help_against_python, "drift": drift_against_blame}
+BENCHMARKS: dict[str, Callable[[], Measured]] = {
+    "startup": help_against_python,
+    "drift": drift_against_blame,
+    "build": second_tree_against_ninja,
+}
 
 
 def main(names: list[str]) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from forkguard.cli.main import invoke
@@ -231,6 +232,12 @@ def slow_fork(path: Path) -> tuple[GitFolder, str]:
     return fork, fork.commit("Wait", files)
 
 
+def holds(document: object, schema: str) -> None:
+    """Whether a result is what its published schema says."""
+    text = (Path(__file__).parents[2] / "docs" / "schemas" / f"{schema}.json").read_text()
+    jsonschema.Draft202012Validator(json.loads(text)).validate(document)
+
+
 def map_for(fork: GitFolder, folder: Path) -> Path:
     folder.mkdir()
     text = f'[fork]\npath = "{fork.path}"\n[upstream]\npath = "{fork.path}"\nref = "master"\n'
@@ -274,6 +281,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(
     assert invoke(["build", "--format", "json", "--output", "result.json"]) == 0
     assert not alive(waiting), "what a killed run left behind is ended by the next"
     result = json.loads((folder / "result.json").read_text())
+    holds(result, "build")
     assert result["tree"]["origin"] == "kept"
     assert says(Path(result["binaries"][0])) == f"{commit[:7]} {SUM}"
     assert fork.snapshot() == before
@@ -330,6 +338,7 @@ def test_trees_are_listed_and_pruned(
     assert f"built llama-server of {second[:12]}, profile cpu" in out
     before = fork.snapshot()
     listed = json.loads(run("--list", "--format", "json", capsys=capsys)[1])
+    holds(listed, "trees")
     assert {tree["commit"] for tree in listed["trees"]} == {first, second}
     assert all(tree["size"] > 1000 and tree["built"] and tree["checkout"] == "attached" for tree in listed["trees"])
     text = run("--list", capsys=capsys)[1]
@@ -337,7 +346,9 @@ def test_trees_are_listed_and_pruned(
     assert run("--prune", capsys=capsys)[1] == "removed 0 of 2 trees, 0 B\n"
     status, out, _ = run("--prune", "--keep", "1", "--dry-run", capsys=capsys)
     assert (status, f"would remove {first[:12]}-cpu-" in out) == (0, True)
-    assert run("--prune", "--keep", "1", capsys=capsys)[0] == 0
+    status, out, _ = run("--prune", "--keep", "1", "--format", "json", capsys=capsys)
+    holds(json.loads(out), "prune")
+    assert (status, [tree["commit"] for tree in json.loads(out)["removed"]]) == (0, [first])
     left = json.loads(run("--list", "--format", "json", capsys=capsys)[1])
     assert [tree["commit"] for tree in left["trees"]] == [second]
     assert fork.git("worktree", "list", "--porcelain").count("worktree ") == 2
