@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkguard.core.map_lines import key_lines, line_of
@@ -183,6 +183,7 @@ def test_lines_are_found_through_every_form_of_toml() -> None:
     assert line_of(lines, ("t", 1, "sub", "absent")) == 13
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="[]{}=\"'#.,\n ab1-\r\t\\", max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
     with pytest.raises(UsageProblem) as caught:
