@@ -34,6 +34,7 @@ class Workbench:
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_LITERAL_PATHSPECS": "1",
         }
         shallow = fork.git_dir / "shallow"
         if shallow.exists():
@@ -92,8 +93,7 @@ class Workbench:
         """What leads from one tree to the other, file by file (of `paths`, if any)."""
         words = ["diff-tree", "-r", "-z", "--raw", "-p", f"-U{context}", "--full-index", "--no-color"]
         words += ["--inter-hunk-context=0", "-M" if renames else "--no-renames"]
-        literal = [f":(literal){path}" for path in paths]
-        return parse_diff(self._git(*words, before, after, "--", *literal)[1])
+        return parse_diff(self._git(*words, before, after, "--", *paths)[1])
 
     def entries(self, tree: TreeHash, paths: Sequence[TreePath]) -> Tree:
         """The files at `paths`, as far as the tree has them."""

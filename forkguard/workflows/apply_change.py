@@ -1,6 +1,6 @@
 """Applying one pick to a tree, in memory: what fits, what is there already, what git's merge makes of the rest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from forkguard.core.hunks import (
@@ -46,13 +46,18 @@ def apply_pick(bench: Bench, pick: Pick, *, ours: TreeHash, theirs_label: str) -
     before, after = bench.commit(pick.before).tree, bench.commit(pick.commit).tree
     files = bench.diff(before, after)
     check_paths(files)
+    converted = _crlf_versions(bench, files, ours)
+    if converted:
+        before = bench.edit(before, {path: old for path, (old, _) in converted.items()})
+        after = bench.edit(after, {path: new for path, (_, new) in converted.items()})
+        files = bench.diff(before, after)
     judged = _judge(bench, files, before=before, ours=ours)
     theirs = _left_out(bench, after, judged)
     if theirs == before:
-        return Applied(ours, None, _reports(pick, judged, {}), ())
+        return Applied(ours, None, _reports(pick, judged, {}, converted), ())
     merged = bench.merge(before, ours, theirs, ours_label=OURS_LABEL, theirs_label=theirs_label)
     settled = {path: _settle(bench, file, fits, merged) for path, (file, fits) in judged.items()}
-    reports = _reports(pick, judged, settled)
+    reports = _reports(pick, judged, settled, converted)
     if not merged.stages and not merged.messages:
         return Applied(merged.tree, None, reports, ())
     return Applied(None, merged, reports, _conflicts(bench, merged, files))
@@ -67,6 +72,27 @@ def check_paths(files: Sequence[FileChange]) -> None:
                     f"the change writes to {file.path!r}, which no checkout may hold",
                     hint="do not port this request; look at it with git show",
                 )
+
+
+def _crlf_versions(
+    bench: Bench, files: Sequence[FileChange], ours: TreeHash
+) -> dict[TreePath, tuple[TreeEntry, TreeEntry]]:
+    """Both of upstream's versions with CRLF line ends, for the files that the fork turned to CRLF."""
+    entries = bench.entries(ours, [file.path for file in files])
+    changed = [
+        (file, entries[file.path])
+        for file in files
+        if file.kind is FileKind.MODIFIED and file.hunks and file.path in entries
+        if entries[file.path].blob not in (file.old_blob, file.blob) and entries[file.path].is_file
+    ]
+    contents = bench.blobs(blob for file, entry in changed for blob in (entry.blob, file.old_blob, file.blob))
+    found = {}
+    for file, entry in changed:
+        mine, old, new = contents[entry.blob], contents[file.old_blob], contents[file.blob]
+        if b"\n" in mine and mine.count(b"\r\n") == mine.count(b"\n") and b"\r\n" not in old + new:
+            sides = [bench.put_blob(side.replace(b"\n", b"\r\n")) for side in (old, new)]
+            found[file.path] = (TreeEntry(file.old_mode, sides[0]), TreeEntry(file.mode, sides[1]))
+    return found
 
 
 def _judge(
@@ -209,6 +235,7 @@ def _reports(
     pick: Pick,
     judged: Mapping[TreePath, tuple[FileChange, _Judged]],
     settled: Mapping[TreePath, Sequence[Fit]],
+    converted: Collection[TreePath],
 ) -> tuple[HunkReport, ...]:
     rows = []
     for path, (file, fits) in judged.items():
@@ -216,5 +243,7 @@ def _reports(
         for (hunk, _), found in zip(fits, final, strict=True):
             assert found.outcome is not None  # noqa: S101  (the merge settled it)
             header = hunk.header if hunk else file.whole
-            rows.append(HunkReport(path, header, found.outcome, found.detail, pick.commit))
+            details = [found.detail] if found.detail else []
+            details += ["in the fork's CRLF line ends"] if path in converted else []
+            rows.append(HunkReport(path, header, found.outcome, "; ".join(details), pick.commit))
     return tuple(rows)
