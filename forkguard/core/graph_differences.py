@@ -64,17 +64,26 @@ class _Asked:
 
     `ruled`: upstream's pieces that a rule asks for and the fork lacks. `settled`: pieces of either side that
     are right as they are. `block`: upstream's pieces of block rules that the fork does not keep at all.
+    `unmet`: the rules of which the fork has no match anywhere.
     """
 
     ruled: dict[Spot, Rule] = field(default_factory=dict)
     settled: set[Spot] = field(default_factory=set)
     block: dict[Spot, Rule] = field(default_factory=dict)
+    unmet: set[str] = field(default_factory=set)
+
+    def rule(self, spot: Spot) -> Rule | None:
+        """The rule that upstream's piece at this spot is about."""
+        return self.ruled.get(spot) or self.block.get(spot)
 
 
 def _unit_differences(
     group: str, sides: Mapping[str, list[Place]], asked: _Asked, *, arch: str
 ) -> Iterator[Difference]:
     fork, upstream = sides["fork"], sides["upstream"]
+    if upstream and not fork:
+        yield from _whole_unit(group, sides, asked, arch=arch)
+        return
     result = compare(
         upstream=[piece for _, piece in upstream],
         fork=[piece for _, piece in fork],
@@ -84,14 +93,12 @@ def _unit_differences(
     for missing in result.missing:
         their_path, theirs = upstream[missing.index]
         spot = (their_path, theirs.start)
-        if spot in asked.settled:
-            continue
-        rule = asked.ruled.get(spot) or asked.block.get(spot)
-        path, line = belongs(missing, where, fork, their_path)
-        yield Difference(
-            Sort.MISSING, arch, rule, theirs.symbol, path, line, theirs=theirs, their_path=their_path, group=group,
-            index=missing.index, in_base=missing.in_base, replaced=missing.replaced,
-        )  # fmt: skip
+        if spot not in asked.settled:
+            path, line = belongs(missing, where, fork, their_path)
+            yield Difference(
+                Sort.MISSING, arch, asked.rule(spot), theirs.symbol, path, line, theirs=theirs, their_path=their_path,
+                group=group, index=missing.index, in_base=missing.in_base, replaced=missing.replaced,
+            )  # fmt: skip
     for stale in result.stale:
         path, ours = fork[stale.index]
         if (path, ours.start) not in asked.settled:
@@ -99,6 +106,19 @@ def _unit_differences(
             yield Difference(
                 Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, our_path=path,
                 their_path=their_path, group=group, index=stale.index,
+            )  # fmt: skip
+
+
+def _whole_unit(group: str, sides: Mapping[str, list[Place]], asked: _Asked, *, arch: str) -> Iterator[Difference]:
+    """A function or type that the fork has not: one difference, and one for each rule that it alone would keep."""
+    upstream = sides["upstream"]
+    known = {piece.key for _, piece in sides["base"]}
+    for index, (path, piece) in enumerate(upstream):
+        rule = asked.rule((path, piece.start))
+        if index == 0 or (rule is not None and rule.id in asked.unmet):
+            yield Difference(
+                Sort.MISSING, arch, rule, piece.symbol, path, None, theirs=piece, their_path=path, group=group,
+                index=index, in_base=piece.key in known,
             )  # fmt: skip
 
 
@@ -110,6 +130,8 @@ def _asked(trees: Trees, its: Family, rules: Iterable[Rule]) -> _Asked:
     for rule in rules:
         theirs = _all_matches(rule, trees.upstream, its.upstream)
         ours = _all_matches(rule, trees.fork, its.fork)
+        if not ours:
+            asked.unmet.add(rule.id)
         if rule.block:
             if not ours:
                 asked.block.update({_spot(match): rule for match in theirs})

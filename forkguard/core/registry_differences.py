@@ -12,7 +12,8 @@ from forkguard.core.syntax import PieceKind
 
 def registry_differences(trees: Trees, families: Sequence[Family], rules: Sequence[Rule]) -> Iterator[Difference]:
     """What differs in the places that list the families' archs; other archs' entries are left alone."""
-    members = [arch for its in families for arch in (*its.fork, *its.upstream)]
+    kept = {arch.name for its in families for arch in its.fork}
+    members = [arch for its in families for arch in (*its.fork, *its.upstream) if arch.name in kept]
     enums = {arch.enum: arch.name for arch in members}
     own = {root for arch in members for root in arch.lineage}
     sides = (("fork", trees.fork), ("upstream", trees.upstream), ("base", trees.base))
