@@ -148,7 +148,7 @@ class CMake:
     # -- processes -----------------------------------------------------------------------------------
 
     def _build_environment(self, tree: Path, profile: Profile) -> dict[str, str]:
-        """As ccache needs it to see the same paths in every tree; the profile has the last word."""
+        """The profile's, with what ccache needs to see the same paths in every tree, and we to read the log."""
         env = _environment(profile)
         env.setdefault("CCACHE_DIR", str(self._cache / "ccache"))
         return env | {

@@ -7,6 +7,7 @@ at hand again, without touching a file whose content is right, so that the build
 import contextlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -21,15 +22,19 @@ from forkguard.errors import CouldNotWork, ForkguardError
 SOURCES = "src"
 BUILD = "build"
 _RECORD = "tree.json"
+_TREE_NAME = re.compile(r"[0-9a-f]{12}-[^/]+-[0-9a-f]{10}")
 _NEEDED_BYTES = 1 << 30
 """Free space that a new tree must find: a Release build of llama-server and its sources take about 0.3 GiB."""
 
 
 class TreeStore:
-    """The trees below one folder. Every change of a tree is made under its `lock`."""
+    """The trees below one folder. Every change of a tree is made under its `lock`.
+
+    The folder may hold other things; what is not named like a tree is neither listed nor removed.
+    """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.resolve()  # as git writes places down: without symbolic links
 
     def path(self, tree_id: str) -> Path:
         """The folder of a tree, whether it is there or not."""
@@ -37,7 +42,8 @@ class TreeStore:
 
     @contextlib.contextmanager
     def lock(self, tree_id: str, *, purpose: str) -> Iterator[None]:
-        """Hold the tree. Raises `CouldNotWork` saying who holds it."""
+        """Hold the tree. Raises `CouldNotWork` saying who holds it, or that the trees' folder cannot be written."""
+        self._make(self.root)
         with locked(self._lock_path(tree_id), purpose=purpose):
             yield
 
@@ -55,9 +61,9 @@ class TreeStore:
         tree = self.path(tree_id)
         sources = tree / SOURCES
         fresh = not sources.is_dir()
+        self._make(tree)
         if fresh:
             self._require_space()
-        tree.mkdir(parents=True, exist_ok=True)
         self._record(tree_id, commit=commit, profile=profile, repository=str(repository))
         with GitRepository(repository) as repo:
             quiet = _without_filters(repo)
@@ -71,8 +77,17 @@ class TreeStore:
             _restore(repo, quiet, sources, commit)
             return origin
 
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CouldNotWork(
+                f"cannot make this folder: {error.strerror or error}",
+                where=str(folder),
+                hint="name another folder in [defaults] trees of the map",
+            ) from error
+
     def _require_space(self) -> None:
-        self.root.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(self.root).free
         if free < _NEEDED_BYTES:
             raise CouldNotWork(
@@ -106,7 +121,7 @@ class TreeStore:
         if not self.root.is_dir():
             return ()
         folders = (entry.name for entry in os.scandir(self.root) if entry.is_dir(follow_symlinks=False))
-        return tuple(self._info(name) for name in sorted(folders) if not name.startswith("."))
+        return tuple(self._info(name) for name in sorted(folders) if _TREE_NAME.fullmatch(name))
 
     def _info(self, tree_id: str) -> TreeInfo:
         tree = self.path(tree_id)

@@ -189,6 +189,38 @@ def test_trees_that_were_moved_as_a_whole_are_built_anew(tmp_path: Path) -> None
     assert str(tmp_path / "cache2") in (built.path / "build" / "CMakeCache.txt").read_text()
 
 
+def test_a_cache_behind_a_symbolic_link_is_no_other_place(tmp_path: Path) -> None:
+    fork, commit = tiny_fork(tmp_path / "fork")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "cache").symlink_to(tmp_path / "real")
+    shop, _ = workshop(tmp_path / "cache")
+    first = build(shop, fork, commit)
+    assert [tree.checkout for tree in shop.trees.trees()] == [Checkout.ATTACHED]
+    assert first.path.is_relative_to(tmp_path / "real")
+    again = build(shop, fork, commit)
+    assert (again.result.origin, again.result.steps) == (Origin.KEPT, 0)
+
+
+def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fork, commit = tiny_fork(tmp_path / "fork")
+    shop, _ = workshop(tmp_path / "cache")
+    total = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: total._replace(free=5 << 20))
+    with pytest.raises(CouldNotWork, match="only 5 MiB are free") as caught:
+        build(shop, fork, commit)
+    assert caught.value.hint.startswith("forkguard build --prune")
+    assert fork.git("worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    fork, commit = tiny_fork(tmp_path / "fork")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "trees").write_text("a file, not a folder")
+    shop, _ = workshop(tmp_path / "cache")
+    with pytest.raises(CouldNotWork, match="cannot make this folder"):
+        build(shop, fork, commit)
+
+
 def test_hooks_and_filters_of_the_fork_do_not_run(tmp_path: Path) -> None:
     fork, _ = tiny_fork(tmp_path / "fork")
     marker = tmp_path / "ran"
@@ -337,6 +369,7 @@ def test_trees_are_listed_and_pruned(
     assert status == 0
     assert f"built llama-server of {second[:12]}, profile cpu" in out
     before = fork.snapshot()
+    (tmp_path / "work" / "cache" / "trees" / "photographs").mkdir()
     listed = json.loads(run("--list", "--format", "json", capsys=capsys)[1])
     holds(listed, "trees")
     assert {tree["commit"] for tree in listed["trees"]} == {first, second}
@@ -353,6 +386,7 @@ def test_trees_are_listed_and_pruned(
     assert [tree["commit"] for tree in left["trees"]] == [second]
     assert fork.git("worktree", "list", "--porcelain").count("worktree ") == 2
     assert run("--prune", "--keep", "0", capsys=capsys)[0] == 0
+    assert (tmp_path / "work" / "cache" / "trees" / "photographs").is_dir(), "what is no tree is left alone"
     assert fork.git("worktree", "list", "--porcelain").count("worktree ") == 1
     assert fork.snapshot() == before
 
