@@ -226,7 +226,7 @@ _HARMLESS = re.compile(
     r"failed to measure .{0,40}memory|borrow_shared_tensor|n_ctx_se[qr]\w* \(\d+\) [<>] n_ctx_train"
     r"|CORS|cross-origin|more info: http|^srv\s+\S+: -+$|binding port|compute buffer size of .* expectation"
     r"|does not match expectation|\bport \d+\b.*\bin use\b.*\btrying\b|no API key|deprecated"
-    r"|special_eog_ids|control-looking token|overriding type|is not marked as EOG"
+    r"|normal during memory fitting|special_eog_ids|control-looking token|overriding type|is not marked as EOG"
 )
 
 

@@ -35,6 +35,8 @@ KEEP_FRAMES = 64
 KEEP_TAIL = 40
 BEFORE, AFTER, REACH_BEFORE, REACH_AFTER = 4, 5, 40, 400
 """Explaining lines kept on each side of an abort, and how many lines away they may be."""
+REACH_UNSTAMPED = 6
+"""Lines without a stamp explain an abort only when they are this close before it."""
 
 _STAMP = re.compile(rb"(?:^|[\s|\]:])\d{1,6}\.\d\d\.\d{3}\.\d{3}(?:\x1b\[\d*m)? (?:\x1b\[\d*m)?([A-Z]) ")
 _STAMP_REACH = 240
@@ -77,7 +79,8 @@ class _Memory:
     """All that is remembered between lines; every collection is bounded."""
 
     tail: deque[bytes] = field(default_factory=lambda: deque(maxlen=KEEP_TAIL))
-    suspects: deque[tuple[int, bytes]] = field(default_factory=lambda: deque(maxlen=BEFORE))
+    complaints: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=BEFORE))
+    unstamped: deque[tuple[int, bytes]] = field(default_factory=lambda: deque(maxlen=BEFORE))
     aborts: list[_OpenAbort] = field(default_factory=list)
     load_errors: list[LoadError] = field(default_factory=list)
     recovered: list[LoadError] = field(default_factory=list)
@@ -174,7 +177,7 @@ def _take(memory: _Memory, raw: bytes, words: _Words) -> None:
     if quiet and not telling:
         return
     if not stamp and not telling and not memory.near() and not words.may_be_trouble(raw):
-        memory.suspects.append((memory.counts["lines"], raw))
+        _remember(memory, raw)
         return
     line = logforms.split(logforms.plain(raw))
     if not quiet:
@@ -207,10 +210,14 @@ def _abort(memory: _Memory, text: AbortText, pid: int | None, *, near: _OpenAbor
     if near and text.kind is AbortKind.SIGNAL:
         return  # the shell's word for the abort that was just told
     now = memory.counts["lines"]
-    before = tuple(
-        logforms.split(logforms.plain(raw)).text.strip() for at, raw in memory.suspects if now - at <= REACH_BEFORE
-    )
-    abort = Abort(text.kind, text.text, text.path, text.line, memory.stage, pid=pid, before=before)
+    before = [(at, said) for at, said in memory.complaints if now - at <= REACH_BEFORE]
+    before += [
+        (at, logforms.split(logforms.plain(raw)).text.strip())
+        for at, raw in memory.unstamped
+        if now - at <= REACH_UNSTAMPED
+    ]
+    explained = tuple(said for _, said in sorted(before)[-BEFORE:])
+    abort = Abort(text.kind, text.text, text.path, text.line, memory.stage, pid=pid, before=explained)
     _keep(memory.aborts, _OpenAbort(abort), KEEP_ABORTS)
 
 
@@ -220,11 +227,20 @@ def _explanation(memory: _Memory, line: Line, raw: bytes, *, near: _OpenAbort | 
         return
     if near and len(near.after) < AFTER:
         near.after.append(text)
-    memory.suspects.append((memory.counts["lines"], raw))
+    if not line.level:
+        _remember(memory, raw)
+        return
+    memory.complaints.append((memory.counts["lines"], text))
     if line.level == "E":
         memory.errors.append(text)
     elif line.level == "W":
         memory.warnings.append(text)
+
+
+def _remember(memory: _Memory, raw: bytes) -> None:
+    """An unstamped line that may explain the next abort; a tab begins the rest of an ordinary message."""
+    if not raw.startswith(b"\t"):
+        memory.unstamped.append((memory.counts["lines"], raw))
 
 
 def _facts(memory: _Memory, line: Line) -> None:
