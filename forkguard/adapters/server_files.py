@@ -4,21 +4,18 @@ import hashlib
 import re
 from pathlib import Path
 
-import gguf
-
+from forkguard.adapters.gguf_files import read_header
 from forkguard.core.gate import FileHash, ModelFile
-from forkguard.errors import UsageProblem
+from forkguard.errors import CouldNotWork
 
-_CHUNK = 1 << 20
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 _LIBRARY = re.compile(r"\.so(\.\d+)*$|\.dylib$")
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of the file's bytes, in hexadecimal. Raises `UsageProblem` where it cannot be read."""
-    digest = hashlib.sha256()
-    _add(digest, path)
-    return digest.hexdigest()
+    """SHA-256 of the file's bytes, in hexadecimal; raises `OSError`."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_libraries(binary: Path, loaded: tuple[str, ...]) -> tuple[FileHash, ...]:
@@ -29,25 +26,22 @@ def hash_libraries(binary: Path, loaded: tuple[str, ...]) -> tuple[FileHash, ...
 
 
 def read_model(path: Path) -> ModelFile:
-    """A GGUF file's architecture and hash; a sharded model's hash is over all shards in order.
+    """A GGUF file's architecture and hash; a sharded model's hash is that of its shards' hashes in order.
 
-    Raises `UsageProblem` for a file that is not there or no GGUF file.
+    Raises `CouldNotWork` for a file that is not there or no GGUF file.
     """
-    digest = hashlib.sha256()
-    for shard in _shards(path):
-        _add(digest, shard)
+    header = read_header(path)
+    if not header.arch:
+        raise CouldNotWork("this GGUF file names no architecture", where=str(path), hint="name a model file")
+    shards = _shards(path)
     try:
-        field = gguf.GGUFReader(path).get_field("general.architecture")
-        arch = field.contents() if field is not None else None
-    except Exception as error:  # the library raises whatever a broken file makes it stumble on
-        raise UsageProblem(
-            f"this is no GGUF file that can be read: {error}",
-            where=str(path),
-            hint="name a model as `target` or `draft`",
+        digests = [hash_file(shard) for shard in shards]
+    except OSError as error:
+        raise CouldNotWork(
+            f"a part of this model cannot be read: {error.strerror}", where=str(path), hint="fetch the model again"
         ) from error
-    if not isinstance(arch, str):
-        raise UsageProblem("this GGUF file names no architecture", where=str(path), hint="name a model file")
-    return ModelFile(path.name, str(path), digest.hexdigest(), arch)
+    whole = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    return ModelFile(path.name, str(path), whole, header.arch)
 
 
 def _shards(path: Path) -> list[Path]:
@@ -56,14 +50,3 @@ def _shards(path: Path) -> list[Path]:
         return [path]
     stem, count = path.name[: named.start()], int(named[2])
     return [path.with_name(f"{stem}-{number:05d}-of-{named[2]}.gguf") for number in range(1, count + 1)]
-
-
-def _add(digest: "hashlib._Hash", path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-    except OSError as error:
-        raise UsageProblem(
-            f"cannot read this file: {error.strerror}", where=str(path), hint="correct the path, or its permissions"
-        ) from error

@@ -21,6 +21,7 @@ VERBS = {
     "stack": "List and show the patch stack.",
     "build": "An isolated tree of the fork, built; the list and the pruning of the trees.",
     "probe": "Write a tiny random-weight model pair, so that the gate runs anywhere.",
+    "gate": "Run the fork's server with and without a draft: crash, liveness, determinism, fallback.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""

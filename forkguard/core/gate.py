@@ -189,7 +189,10 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A drift finding that can explain a red gate; `log` is what a server logs when it is the cause."""
+    """A drift finding that can explain a red gate.
+
+    `log` is what a server logs when it is the cause ("" where it says nothing), `command` what mends it.
+    """
 
     finding: str
     title: str
@@ -197,11 +200,7 @@ class Suspect:
     log: str
     pull: int | None
     place: str
-
-    @property
-    def command(self) -> str:
-        """What mends it."""
-        return f"forkguard port {self.pull}" if self.pull is not None else "forkguard drift"
+    command: str
 
 
 @dataclass(frozen=True, slots=True)

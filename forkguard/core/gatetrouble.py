@@ -94,4 +94,8 @@ def _lines(*texts: str) -> tuple[str, ...]:
 
 
 def _frames(frames: tuple[Frame, ...]) -> tuple[str, ...]:
-    return tuple(f"{frame.symbol or '?'} ({frame.module or '?'})" for frame in frames[:_KEPT_FRAMES])
+    """The frames from the one that aborted on; those above it only print the backtrace."""
+    names = [frame.symbol for frame in frames]
+    first = names.index("ggml_abort") + 1 if "ggml_abort" in names[:-1] else 0
+    kept = frames[first : first + _KEPT_FRAMES]
+    return tuple(f"{frame.symbol or '?'} ({frame.module or '?'})" for frame in kept)

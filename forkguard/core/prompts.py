@@ -4,7 +4,12 @@ They differ in what a model does with them: prose, code, JSON, another language,
 prompt and a long answer. A fault that needs hundreds of tokens shows only in the last two.
 """
 
+import tomllib
 from dataclasses import dataclass
+
+from forkguard.errors import UsageProblem
+
+_TOKENS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +68,32 @@ PROMPTS = (
     Prompt("long-answer", "Explain, step by step and at length, how a paper map is made from measurements.\n\n", 320),
 )
 """At least eight, in the order in which they are asked."""
+
+
+def read_prompts(text: str, *, name: str) -> tuple[Prompt, ...]:
+    """Prompts from TOML: `[[prompt]]` tables with `name`, `text` and, if wanted, `tokens`.
+
+    Raises `UsageProblem` naming the file for anything else, and for a name that is used twice.
+    """
+    hint = 'write [[prompt]] tables, each with name = "..." and text = "..."'
+    try:
+        tables = tomllib.loads(text).get("prompt")
+    except tomllib.TOMLDecodeError as error:
+        raise UsageProblem(f"bad TOML: {error}", where=name, hint=hint) from error
+    if not isinstance(tables, list) or not tables:
+        raise UsageProblem("this file holds no prompts", where=name, hint=hint)
+    prompts = tuple(_prompt(table, name=name, hint=hint) for table in tables)
+    if len({prompt.name for prompt in prompts}) < len(prompts):
+        raise UsageProblem("two prompts have the same name", where=name, hint="give each a name of its own")
+    return prompts
+
+
+def _prompt(table: object, *, name: str, hint: str) -> Prompt:
+    values = table if isinstance(table, dict) else {}
+    title, text, tokens = values.get("name"), values.get("text"), values.get("tokens", _TOKENS)
+    known = values.keys() <= {"name", "text", "tokens"}
+    if not known or not isinstance(title, str) or not title or not isinstance(text, str) or not text:
+        raise UsageProblem(f"this prompt is not one: {values!r:.80}", where=name, hint=hint)
+    if type(tokens) is not int or tokens < 1:
+        raise UsageProblem(f"prompt {title!r}: tokens is not a number above 0", where=name, hint=hint)
+    return Prompt(title, text, tokens)

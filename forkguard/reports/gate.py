@@ -152,7 +152,7 @@ def to_text(report: GateReport, *, receipt: str | None) -> str:
     reason = report.reason
     if reason is not None:
         lines += [f"  {reason.name}: {reason.detail}", *_evidence(report, reason), ""]
-    lines += [_check_line(check) for check in report.checks]
+    lines += [_check_line(check, told=check is reason) for check in report.checks]
     lines += [f"  --    {one.name:12} not run: {one.reason}" for one in report.not_run]
     lines += ["", *_arm_lines(report.arms), ""]
     lines += [f"  warning: {warning}" for warning in report.warnings]
@@ -169,9 +169,9 @@ def _headline(report: GateReport) -> str:
     return f"gate {_HEADLINES[report.verdict]}: {report.settings.arch} on {what}, with {models}"
 
 
-def _check_line(check: Check) -> str:
-    kind = f" [{check.kind}]" if check.kind else ""
-    return f"  {_MARKS[check.verdict]}  {check.name:12}{kind} {check.detail}"
+def _check_line(check: Check, *, told: bool) -> str:
+    kind = f"[{check.kind}] " if check.kind else ""
+    return f"  {_MARKS[check.verdict]}  {check.name:12} {kind}{'see above' if told else check.detail}"
 
 
 def _arm_lines(arms: Sequence[Arm]) -> list[str]:

@@ -1,0 +1,145 @@
+"""Wiring of the gate: models, servers, the receipt's folder, and drift as a witness."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from forkguard import __version__
+from forkguard.adapters.gguf_files import write_model
+from forkguard.adapters.host import describe_box, recorded_environment, server_environment
+from forkguard.adapters.rulefiles import bundled_rules
+from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
+from forkguard.adapters.server_files import hash_file, hash_libraries, read_model
+from forkguard.cli.compose import Project
+from forkguard.cli.drift import accepted
+from forkguard.core.findings import Finding
+from forkguard.core.gate import GatedTree, ModelFile, Suspect
+from forkguard.core.gateoptions import DEFAULT_SPEC_TYPE, DEFAULT_WIDTHS
+from forkguard.core.map_models import GateTable, UpstreamMap
+from forkguard.core.prompts import PROMPTS, Prompt, read_prompts
+from forkguard.errors import CouldNotWork
+from forkguard.ports import Talk
+from forkguard.workflows.base import find_base
+from forkguard.workflows.drift import run_drift
+from forkguard.workflows.gate import GateMeans, GateSubject
+from forkguard.workflows.probe import write_probe
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The pair under test, and how a server is told to use the draft."""
+
+    target: Path
+    draft: Path
+    spec_type: str
+
+    def files(self) -> tuple[ModelFile, ...]:
+        """Both as the receipt names them."""
+        return read_model(self.target), read_model(self.draft)
+
+
+def choose_models(map_: UpstreamMap, table: GateTable, arch: str, *, root: Path, folder: Path, size: str) -> Models:
+    """The map's models (paths are relative to `root`), else a probe pair written into `folder`."""
+    if table.target is not None and table.draft is not None:
+        target, draft = (root / Path(name).expanduser() for name in (table.target, table.draft))
+        return Models(target, draft, table.spec_type or DEFAULT_SPEC_TYPE)
+    pair = write_probe(map_.arch[arch].probe or arch, folder, write=write_model, size=size)
+    return Models(Path(pair.target.path), Path(pair.draft.path), table.spec_type or pair.spec_type)
+
+
+def choose_prompts(table: GateTable, *, root: Path) -> tuple[Prompt, ...]:
+    """The map's prompts, else our own; `tokens` of the map counts for all."""
+    prompts: tuple[Prompt, ...] = PROMPTS
+    if table.prompts is not None:
+        path = root / Path(table.prompts).expanduser()
+        try:
+            prompts = read_prompts(path.read_text(encoding="utf-8"), name=str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise CouldNotWork(
+                f"the prompts cannot be read: {error}", where=str(path), hint="correct `prompts` in the map"
+            ) from error
+    if table.tokens is None:
+        return prompts
+    return tuple(Prompt(prompt.name, prompt.text, table.tokens) for prompt in prompts)
+
+
+def choose_widths(table: GateTable, asked: Sequence[int]) -> tuple[int, ...]:
+    """The draft widths: asked for, else the map's, else two of our own."""
+    return tuple(dict.fromkeys(asked or table.widths or DEFAULT_WIDTHS))
+
+
+def gate_means(
+    binary: Path,
+    models: Models,
+    table: GateTable,
+    *,
+    logs: Path,
+    suspects: Callable[[], Sequence[Suspect]],
+    talk: Talk,
+) -> GateMeans:
+    """What the gate needs from outside. Raises `UsageProblem` where there is no such program."""
+    spec = ServerSpec(binary, models.target, models.draft, models.spec_type, logs)
+    bounds = Bounds() if table.timeout is None else Bounds(request=table.timeout)
+    return GateMeans(
+        servers=LlamaServers(spec, env=server_environment(os.environ), bounds=bounds),
+        now=now,
+        libraries=lambda loaded: hash_libraries(binary, loaded),
+        suspects=suspects,
+        talk=talk,
+    )
+
+
+def gate_subject(tree: GatedTree, models: Models) -> GateSubject:
+    """What is gated, with this machine's facts."""
+    return GateSubject(tree, models.files(), describe_box(), recorded_environment(os.environ), __version__)
+
+
+def foreign_tree(binary: Path) -> GatedTree:
+    """A program that was built elsewhere: only its bytes are known."""
+    return GatedTree(str(binary), hash_file(binary))
+
+
+def built_tree(project: Project, binary: Path) -> GatedTree:
+    """A program built from the project's fork; its patchsets are those whose branch the commit contains."""
+    prefix = "refs/heads/forkguard/"
+    branches = project.fork_repo.refs(prefix)
+    carried = sorted(
+        name.removeprefix(prefix)
+        for name, tip in branches.items()
+        if project.fork_repo.is_ancestor(tip, project.fork.commit)
+    )
+    return GatedTree(str(binary), hash_file(binary), project.fork.commit, project.fork.ref, tuple(carried))
+
+
+def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect, ...]:
+    """What drift finds for the arch, as possible causes of a red gate."""
+    base = find_base(
+        project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
+    )
+    rules = bundled_rules()
+    report = run_drift(
+        project.fork_repo,
+        fork=project.fork,
+        upstream=project.upstream,
+        base=base,
+        archs=[arch],
+        rules=rules,
+        ledger=accepted(project.map.accept, today=today),
+    )
+    logs = {rule.id: rule.log for rule in rules}
+    return tuple(_suspect(finding, logs.get(finding.rule, "")) for finding in report.findings)
+
+
+def _suspect(finding: Finding, log: str) -> Suspect:
+    commit = finding.upstream.commit if finding.upstream is not None else None
+    pull = commit.pull if commit is not None else None
+    place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
+    command = f"forkguard port {pull}" if pull is not None else f"forkguard drift --arch {finding.arch}"
+    return Suspect(finding.id, finding.title, str(finding.severity), log, pull, place, command)
+
+
+def now() -> datetime:
+    """The present, in UTC."""
+    return datetime.now(UTC)
