@@ -331,7 +331,14 @@ class GitRepository:
         """
         ranges = [word for first, last in spans for word in ("-L", f"{first},{last}")]
         _, out, _ = self.run(
-            "blame", "-w", "--porcelain", *ranges, f"{since}..{until}" if since else until, "--", path
+            "blame",
+            "-w",
+            "--porcelain",
+            *([] if since else ["--root"]),
+            *ranges,
+            f"{since}..{until}" if since else until,
+            "--",
+            path,
         )
         return parse_blame(out.decode("utf-8", "replace"))
 

@@ -153,7 +153,12 @@ def _names(source: bytes) -> Iterable[tuple[str, str]]:
     """Arch name and enum, from the table `LLM_ARCH_NAMES`."""
     for unit in _units(source, b"LLM_ARCH_NAMES"):
         for piece in unit.pieces if unit.symbol == "LLM_ARCH_NAMES" else ():
-            if piece.kind is PieceKind.ENTRY and piece.enumerators and piece.tokens[3][:1] == '"':
+            if (
+                piece.kind is PieceKind.ENTRY
+                and piece.enumerators
+                and piece.tokens[3:4]
+                and piece.tokens[3][0] == '"'
+            ):
                 yield piece.tokens[3].strip('"'), piece.enumerators[0]
 
 

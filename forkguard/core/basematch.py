@@ -96,7 +96,7 @@ def closest_by_lines(
     def score(candidate: Candidate) -> int:
         return sum(_likeness(fork(path), theirs(candidate.commit, path)) for path in paths)
 
-    return max(reversed(tied), key=score) if len(tied) > 1 else tied[0]
+    return max(tied, key=score) if len(tied) > 1 else tied[0]
 
 
 def _likeness(ours: bytes, theirs: bytes) -> int:

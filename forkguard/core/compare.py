@@ -44,10 +44,15 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one unit differs in. `renames` maps upstream's local names to the fork's."""
+    """What one unit differs in, and what it shares.
+
+    `matched` is index in upstream to index in the fork, for equal pieces wherever they stand. `renames` maps
+    upstream's local names to the fork's.
+    """
 
     missing: tuple[Missing, ...]
     stale: tuple[Stale, ...]
+    matched: Mapping[int, int]
     renames: Mapping[str, str]
 
 
@@ -60,6 +65,7 @@ def compare(*, upstream: Sequence[Piece], fork: Sequence[Piece], base: Sequence[
     pairs = _matched([piece.key for piece in upstream], keys)
     in_base = Counter(piece.key for piece in base)
     spare = in_base - Counter(keys[i] for i in pairs.values())
+    gone = Counter(spare)
     taken = set(pairs.values())
     free = [i for i in range(len(fork)) if i not in taken]
     stale: list[int] = []
@@ -73,8 +79,9 @@ def compare(*, upstream: Sequence[Piece], fork: Sequence[Piece], base: Sequence[
             before, behind = _gap(index, pairs, end=len(fork))
             after = fork[before] if before >= 0 else None
             replaced = any(before < i < behind for i in own)
-            missing.append(Missing(piece, index, after, in_base=in_base[piece.key] > 0, replaced=replaced))
-    return Comparison(tuple(missing), tuple(Stale(fork[i], i) for i in stale), renames)
+            missing.append(Missing(piece, index, after, in_base=gone[piece.key] > 0, replaced=replaced))
+            gone[piece.key] -= 1
+    return Comparison(tuple(missing), tuple(Stale(fork[i], i) for i in stale), pairs, renames)
 
 
 def _gap(index: int, pairs: Mapping[int, int], *, end: int) -> tuple[int, int]:

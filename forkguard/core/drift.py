@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -10,7 +11,7 @@ from forkguard.core.commits import Commit
 from forkguard.core.differences import Difference, Sort, Trees
 from forkguard.core.findings import Finding, Kind, Severity, UpstreamPlace
 from forkguard.core.history import Sought, line_key
-from forkguard.core.names import TreePath
+from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.syntax import Piece, PieceKind, verbatim
 
 _CONTEXT = 2
@@ -21,11 +22,13 @@ _LONGEST_TEXT = 60  # lines of one finding's text
 class History:
     """Who brought and who took lines.
 
-    `brought`: upstream's path and line to the commit that brought it. `dropped`: a line of the fork to the
-    upstream commit that removed it since the base; `lost`: a line of upstream to the fork's commit that did.
+    `brought`: upstream's path and line to the commit that brought it, `recent` those of them since the base.
+    `dropped`: a line of the fork to the upstream commit that removed it since the base; `lost`: a line of
+    upstream to the fork's commit that did.
     """
 
     brought: Mapping[tuple[TreePath, int], Commit] = field(default_factory=dict)
+    recent: AbstractSet[CommitHash] = frozenset()
     dropped: Mapping[Sought, Commit] = field(default_factory=dict)
     lost: Mapping[Sought, Commit] = field(default_factory=dict)
 
@@ -63,7 +66,7 @@ class _Judged:
 def findings(differences: Sequence[Difference], trees: Trees, history: History) -> tuple[Finding, ...]:
     """All findings, worst first; the order is the same from run to run."""
     judged = [_judge(difference, trees, history) for difference in differences]
-    found = [_finding(group, trees) for group in _groups(judged)]
+    found = [_finding(group, trees, history) for group in _groups(judged)]
     numbered: dict[str, int] = {}
     unique = []
     for finding in found:
@@ -99,7 +102,7 @@ def _judge(difference: Difference, trees: Trees, history: History) -> _Judged:
     lost_in = history.lost.get(first_line(trees.upstream, d.their_path, d.theirs))
     commit = _brought(d, history)
     if d.other_outcome:
-        return _Judged(d, Kind.CHANGED, rule_severity, commit, lost_in)
+        return _Judged(d, Kind.CHANGED, Severity.CHANGE, commit, lost_in)
     if d.in_base and d.replaced and d.rule is None:
         return _Judged(d, Kind.CHANGED, Severity.NOTE, commit, lost_in)
     kind = Kind.LOST if d.in_base or lost_in is not None else Kind.NOT_PORTED
@@ -126,7 +129,7 @@ def _groups(judged: Iterable[_Judged]) -> Iterable[list[_Judged]]:
         yield group
 
 
-def _finding(group: list[_Judged], trees: Trees) -> Finding:
+def _finding(group: list[_Judged], trees: Trees, history: History) -> Finding:
     head = group[0]
     d = head.difference
     rule = next((one.difference.rule for one in group if one.difference.rule is not None), None)
@@ -150,7 +153,7 @@ def _finding(group: list[_Judged], trees: Trees) -> Finding:
         why=rule.why if rule else "",
         upstream=upstream,
         also_upstream=d.both,
-        fix=_fix(head),
+        fix=_fix(head, history),
         context=_context(trees.fork, d),
         margin=margin,
         lost_in=head.lost_in,
@@ -192,7 +195,8 @@ def _title(group: list[_Judged], rule_title: str) -> str:
     if d.sort is Sort.HAZARD:
         return rule_title
     if d.sort is Sort.WEAKER:
-        return f"only under a condition: {rule_title}"
+        guarded = d.ours and d.theirs and len(d.ours.guards) > len(d.theirs.guards)
+        return f"{'only under a condition' if guarded else 'outside the loop'}: {rule_title}"
     if d.sort is Sort.STALE:
         return f"upstream dropped {count} {place}"
     if kind is Kind.CHANGED:
@@ -201,11 +205,11 @@ def _title(group: list[_Judged], rule_title: str) -> str:
     return f"{lacks}: {rule_title}" if rule_title else f"{lacks}: {count} {place}"
 
 
-def _fix(one: _Judged) -> str:
+def _fix(one: _Judged, history: History) -> str:
     rule, commit = one.difference.rule, one.commit
     if one.difference.sort is Sort.HAZARD and (one.difference.both or commit is None):
         return rule.mend if rule else ""
-    if commit is not None and commit.pull is not None:
+    if commit is not None and commit.pull is not None and commit.id in history.recent:
         return f"forkguard port {commit.pull}"
     if one.lost_in is not None:
         return f"git show {one.lost_in.id[:12]}"

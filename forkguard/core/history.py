@@ -29,7 +29,15 @@ class Sought:
         return self.symbol.rsplit("::", 1)[-1]
 
 
-def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, CommitHash]:
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The commit that took a line away; `certain` where the hunk's header names the line's function."""
+
+    commit: CommitHash
+    certain: bool
+
+
+def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, Removal]:
     """For each line, the newest commit of the log in which a hunk took it away without bringing it back.
 
     Hunks whose header names the line's function come before others: the same `case` stands in many switches.
@@ -38,12 +46,13 @@ def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, CommitHash]:
     by_key: dict[str, list[Sought]] = {}
     for one in sought:
         by_key.setdefault(one.key, []).append(one)
-    sure: dict[Sought, CommitHash] = {}
-    likely: dict[Sought, CommitHash] = {}
+    sure: dict[Sought, Removal] = {}
+    likely: dict[Sought, Removal] = {}
     for commit, header, balance in _hunks(log, frozenset(by_key)):
         for key, count in balance.items():
             for one in by_key[key] if count < 0 else ():
-                (sure if one.name and one.name in header else likely).setdefault(one, commit)
+                certain = one.name != "" and one.name in header
+                (sure if certain else likely).setdefault(one, Removal(commit, certain))
     return likely | sure
 
 

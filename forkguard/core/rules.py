@@ -158,8 +158,12 @@ def _piece_at(unit: Unit, offset: int) -> Piece | None:
 
 
 def registry_matches(rule: Rule, tree: SourceTree, arch: Arch) -> tuple[Match, ...]:
-    """Where the registry of a `registry` rule lists the arch."""
-    return tuple(Match(path, piece) for path, piece in entries(tree, (arch.enum,)) if is_registry(rule, piece.symbol))
+    """Where the registry of a `registry` rule lists the arch; a case that leads to `return false` does not."""
+    return tuple(
+        Match(path, piece)
+        for path, piece in entries(tree, (arch.enum,))
+        if is_registry(rule, piece.symbol) and piece.outcome != "return false ;"
+    )
 
 
 def is_registry(rule: Rule, symbol: str) -> bool:

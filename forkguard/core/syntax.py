@@ -107,7 +107,11 @@ class Unit:
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """The pieces of the unit, in source order."""
-        return tuple(_Walk(self.source, self.symbol).node(self.node))
+        walk = _Walk(self.source, self.symbol)
+        try:
+            return tuple(walk.node(self.node))
+        except RecursionError:  # nested deeper than our stack: the unit is one piece
+            return (walk.whole(self.node),)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -147,7 +151,11 @@ def line_starts(source: bytes) -> tuple[int, ...]:
 def parse(source: bytes) -> SourceFile:
     """Parse one file; the same bytes are parsed once."""
     root = Parser(LANGUAGE).parse(source).root_node
-    return SourceFile(source, tuple(_units(root, source, ())), root, _unreadable(root))
+    try:
+        units = tuple(_units(root, source, ()))
+    except RecursionError:  # nested deeper than our stack: the file is one unit
+        units = (Unit("", root, source),)
+    return SourceFile(source, units, root, _unreadable(root))
 
 
 def _unreadable(node: Node) -> bool:
@@ -155,7 +163,13 @@ def _unreadable(node: Node) -> bool:
 
     (tree-sitter misses a name in each explicit instantiation, `template struct x::graph<true>;`.)
     """
-    return node.is_error or (node.has_error and any(_unreadable(child) for child in node.children))
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.is_error:
+            return True
+        waiting += [child for child in one.children if child.has_error]
+    return False
 
 
 def verbatim(source: bytes, start: int, end: int) -> str:
@@ -259,6 +273,11 @@ class _Walk:
         self._symbol = symbol
         self._loops: tuple[str, ...] = ()
         self._guards: tuple[str, ...] = ()
+
+    def whole(self, node: Node) -> Piece:
+        """A node as one piece, whatever is inside it."""
+        return Piece(PieceKind.STATEMENT, self._symbol, tokens_of(self._source[node.start_byte : node.end_byte]), "",
+                     node.start_byte, node.end_byte, node.start_point[0] + 1, node.end_point[0] + 1)  # fmt: skip
 
     def node(self, node: Node) -> Iterator[Piece]:
         kind = node.type

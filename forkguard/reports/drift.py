@@ -10,6 +10,7 @@ from rich.text import Text
 
 from forkguard.core.commits import Commit
 from forkguard.core.findings import ArchStatus, DriftReport, Finding, Kind, Severity
+from forkguard.reports.plain import printable
 
 SCHEMA = "forkguard/drift@1"
 _STYLES = {
@@ -26,7 +27,7 @@ _MOST_PLACES = 8
 
 def as_json(report: DriftReport, *, strict: bool = False) -> str:
     """The contract `forkguard/drift@1`; see `docs/schemas/drift.json`."""
-    return json.dumps(document(report, strict=strict), indent=2, ensure_ascii=False)
+    return json.dumps(document(report, strict=strict), indent=2)  # in ASCII: source may hold terminal controls
 
 
 def document(report: DriftReport, *, strict: bool = False) -> dict[str, Any]:
@@ -106,7 +107,14 @@ def as_text(report: DriftReport, *, strict: bool = False, verbose: bool = False)
         parts += [Text("Not counted", style="bold"), *map(_brief, rest), ""]
     parts += [Text(f"note: {warning}", style="dim") for warning in report.warnings]
     parts += _next(counted)
-    return Group(*parts)
+    return Group(*map(_shown, parts))
+
+
+def _shown(part: RenderableType) -> RenderableType:
+    """The part without terminal controls: its words come from strangers' sources, subjects and file names."""
+    if isinstance(part, Text):
+        part.plain = "".join(letter if letter in "\t\n" else printable(letter) for letter in part.plain)
+    return part
 
 
 def _head(report: DriftReport, counted: list[Finding]) -> Text:
@@ -154,7 +162,7 @@ def _came(finding: Finding) -> str:
 
 def _full(finding: Finding, *, verbose: bool) -> RenderableType:
     text = Text.assemble(
-        (f"{finding.severity.value:<10}", _STYLES[finding.severity]),
+        (f"{finding.severity.value:<10} ", _STYLES[finding.severity]),
         (f"{finding.kind.value}  ", "bold"),
         finding.title,
     )
@@ -215,32 +223,32 @@ def _date(finding: Finding) -> str:
 
 def _one_commit(came: str, found: list[Finding]) -> Text:
     count = f"{len(found)} place{'s' if len(found) > 1 else ''}"
-    text = Text.assemble("  ", (f"{count:<10}", _STYLES[Severity.CHANGE]), f"{came}\n")
+    text = Text.assemble("  ", (f"{count:<10} ", _STYLES[Severity.CHANGE]), f"{came}\n")
     places: dict[str, list[str]] = {}
     for finding in found:
         places.setdefault(finding.path, []).append(str(finding.line or "?"))
     for path, lines in places.items():
         shown = ", ".join(lines[:_MOST_PLACES]) + (", ..." if len(lines) > _MOST_PLACES else "")
-        text.append(f"            {path}:{shown}\n", style="underline")
+        text.append(f"             {path}:{shown}\n", style="underline")
     if found[0].fix:
-        text.append(f"            mend: {found[0].fix}\n")
+        text.append(f"             mend: {found[0].fix}\n")
     text.rstrip()
     return text
 
 
 def _brief(finding: Finding) -> Text:
     first, *more = finding.text.split("\n")
-    text = Text.assemble("  ", (f"{finding.severity.value:<10}", _STYLES[finding.severity]), f"{finding.title}\n")
-    text.append(f"            {_place(finding)}\n", style="underline")
-    text.append(f"            {first[:100]}{' ...' if more or len(first) > 100 else ''}\n", style="dim")
+    text = Text.assemble("  ", (f"{finding.severity.value:<10} ", _STYLES[finding.severity]), f"{finding.title}\n")
+    text.append(f"             {_place(finding)}\n", style="underline")
+    text.append(f"             {first[:100]}{' ...' if more or len(first) > 100 else ''}\n", style="dim")
     if finding.kind is Kind.ACCEPTED:
-        text.append(f"            accepted: {finding.ledger}\n", style="dim")
+        text.append(f"             accepted: {finding.ledger}\n", style="dim")
     elif finding.also_upstream:
-        text.append("            upstream has this hazard too: ported faithfully, it comes along\n", style="dim")
+        text.append("             upstream has this hazard too: ported faithfully, it comes along\n", style="dim")
     if came := _came(finding):
-        text.append(f"            {came}\n", style="dim")
+        text.append(f"             {came}\n", style="dim")
     if finding.fix:
-        text.append(f"            mend: {finding.fix}\n")
+        text.append(f"             mend: {finding.fix}\n")
     text.rstrip()
     return text
 

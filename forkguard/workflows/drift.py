@@ -102,7 +102,7 @@ def attribute(
     base: CommitHash,
 ) -> History:
     """Ask history about all differences at once: one blame per upstream file, one log per side."""
-    brought = _blame(repo, different, since=base, until=upstream)
+    brought, recent = _blame(repo, different, since=base, until=upstream)
     stale = {first_line(trees.fork, d.path, d.ours): d for d in different if d.sort is Sort.STALE and d.ours}
     missing = {
         first_line(trees.upstream, d.their_path, d.theirs): d
@@ -115,6 +115,7 @@ def attribute(
     known = repo.commits(ids)
     return History(
         brought={spot: known[commit] for spot, commit in brought.items()},
+        recent={*recent, *dropped.values()},
         dropped=_named(dropped, known),
         lost=_named(lost, known),
     )
@@ -126,8 +127,11 @@ def _named(found: Mapping[Sought, CommitHash], known: Mapping[CommitHash, Commit
 
 def _blame(
     repo: Repository, different: Iterable[Difference], *, since: CommitHash, until: CommitHash
-) -> dict[tuple[TreePath, int], CommitHash]:
-    """Upstream path and line to the commit since the base; for lines that are older, the one that brought them."""
+) -> tuple[dict[tuple[TreePath, int], CommitHash], set[CommitHash]]:
+    """Upstream path and line to the commit since the base; for lines that are older, the one that brought them.
+
+    The second value are the commits since the base.
+    """
     spans: dict[TreePath, set[tuple[int, int]]] = {}
     old_matters: set[tuple[TreePath, int]] = set()
     for d in different:
@@ -136,10 +140,12 @@ def _blame(
             if d.in_base or d.sort is not Sort.MISSING:
                 old_matters.add((d.their_path, d.theirs.line))
     found: dict[tuple[TreePath, int], CommitHash] = {}
+    recent: set[CommitHash] = set()
     for path, asked in spans.items():
-        recent = repo.blame(since, until, path, sorted(asked))
-        found |= {(path, line): commit for line, commit in recent.items() if commit is not None}
-        known = {line for line, commit in recent.items() if commit is not None}
+        lines = repo.blame(since, until, path, sorted(asked))
+        found |= {(path, line): commit for line, commit in lines.items() if commit is not None}
+        recent |= {commit for commit in lines.values() if commit is not None}
+        known = {line for line, commit in lines.items() if commit is not None}
         older = sorted(
             (first, last)
             for first, last in asked
@@ -148,7 +154,7 @@ def _blame(
         if older:
             ever = repo.blame(None, until, path, older)
             found |= {(path, line): commit for line, commit in ever.items() if commit is not None}
-    return found
+    return found, recent
 
 
 def _removals(
