@@ -51,6 +51,15 @@ def test_a_failure_leaves_the_old_file_and_no_rest(tmp_path: Path, monkeypatch: 
     assert names(tmp_path) == ["file"]
 
 
+def test_a_reader_of_the_old_file_sees_it_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with path.open() as reader:
+        write_atomic(path, "new")
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
+
+
 def test_a_link_is_followed_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")

@@ -95,6 +95,14 @@ def test_a_port_covers_itself_once_it_is_merged(desk: Path, history: MiniHistory
     assert [(each["patchset"], each["pr"], each["patches"]) for each in document["stack"]] == [("201", 201, 1)]
 
 
+def test_a_trailer_covers_a_commit_whose_change_was_adapted(desk: Path, history: MiniHistory) -> None:
+    carry(desk, "output", history.fork, history.own[1])
+    adapted = history.fork.commit("ours: more of it\n\nForkguard-Patchset: output", {"more.txt": "more\n"})
+    document = status(desk)
+    assert document["fork"]["commit"] == adapted
+    assert [each["commit"] for each in document["uncovered"]] == [history.own[0]]
+
+
 def test_a_trailer_of_a_patchset_that_is_not_there_covers_nothing(desk: Path, history: MiniHistory) -> None:
     history.fork.commit("ours: more\n\nForkguard-Patchset: 999", {"more.txt": "more\n"})
     assert len(status(desk)["uncovered"]) == 3
