@@ -58,7 +58,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """An arch and those that share its graph, as each side has them."""
+    """An arch and those that share its graph, as each side has them; `name` is the one that owns the graph."""
 
     name: str
     fork: tuple[Arch, ...]
@@ -75,8 +75,10 @@ class Family:
 
 
 def family(trees: Trees, name: str) -> Family:
-    """The family of one arch; a side that has no such arch gives none."""
-    return Family(name, *(tree.archs.family(name) for tree in (trees.fork, trees.upstream, trees.base)))
+    """The family of one arch, the same whichever of its archs is named; a side without the arch gives none."""
+    arch = trees.fork.archs.archs.get(name)
+    owner = arch.graph_of if arch is not None and arch.graph_of else name
+    return Family(owner, *(tree.archs.family(name) for tree in (trees.fork, trees.upstream, trees.base)))
 
 
 Place = tuple[TreePath, Piece]

@@ -20,19 +20,37 @@ def graph_differences(trees: Trees, its: Family, rules: Sequence[Rule], *, done:
     """
     statements = [rule for rule in rules if rule.form == "statement"]
     asked = _asked(trees, its, statements)
-    unread = _unread_words(trees.fork, its.fork)
+    unread = _Unread(trees, its)
     for group, sides in _units_by_symbol(trees, its).items():
         if group not in done and not _same_text(sides["fork"], sides["upstream"]):
             for d in _unit_differences(group, _pieces(sides), asked, arch=its.name):
-                if d.rule or d.theirs is None or f" {d.theirs.text} " not in unread:
+                if d.rule or not unread.holds(d):
                     yield d
         done.add(group)
     yield from _weaker(trees, its, statements)
 
 
-def _unread_words(tree: SourceTree, archs: Iterable[Arch]) -> str:
-    """The words of the fork's broken files: names of functions may be lost in them, but the statements are there."""
-    return "".join(f" {' '.join(tokens_of(tree.files[path]))} " for path in broken_files(tree, archs))
+class _Unread:
+    """Broken files of the fork as words: names of functions may be lost in them, but the statements are there."""
+
+    def __init__(self, trees: Trees, its: Family) -> None:
+        self._upstream = trees.upstream
+        self._ours = "".join(
+            _spaced(tokens_of(trees.fork.files[path])) for path in broken_files(trees.fork, its.fork)
+        )
+
+    def holds(self, d: Difference) -> bool:
+        """Whether the fork's broken files have what seems to be missing as often as upstream's file has it."""
+        if not self._ours or d.theirs is None or d.their_path is None:
+            return False
+        text = _spaced(d.theirs.tokens)
+        count = self._ours.count(text)
+        return count > 0 and count >= _spaced(tokens_of(self._upstream.files[d.their_path])).count(text)
+
+
+def _spaced(tokens: Iterable[str]) -> str:
+    """Tokens so far apart that two stretches side by side are both counted."""
+    return f" {'  '.join(tokens)} "
 
 
 def _units_by_symbol(trees: Trees, its: Family) -> dict[str, dict[str, list[Located]]]:
@@ -98,6 +116,13 @@ def _unit_differences(
             yield Difference(
                 Sort.MISSING, arch, asked.rule(spot), theirs.symbol, path, line, theirs=theirs, their_path=their_path,
                 group=group, index=missing.index, in_base=missing.in_base, replaced=missing.replaced,
+            )  # fmt: skip
+    for index, at in result.matched.items():
+        (their_path, theirs), (path, ours) = upstream[index], fork[at]
+        if (rule := asked.ruled.get((their_path, theirs.start))) is not None:
+            yield Difference(
+                Sort.WEAKER, arch, rule, ours.symbol, path, ours.line, ours=ours, our_path=path,
+                theirs=theirs, their_path=their_path, group=group, index=index,
             )  # fmt: skip
     for stale in result.stale:
         path, ours = fork[stale.index]
