@@ -35,8 +35,8 @@ format: $(READY) ## Lay the code out as lint wants it
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(READY) ## Ratios against git and against Python itself
-	@$(BIN)/python -m benchmarks
+bench: $(READY) ## Ratios against git and other tools (all, or BENCH="startup drift")
+	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(READY) ## The pages, in ./site
 	@$(BIN)/mkdocs build --strict --quiet
