@@ -16,7 +16,15 @@ from forkguard.core.build_profiles import Machine, Profile, cpu_flags, with_flag
 from forkguard.core.commit_macros import narrowing_script
 from forkguard.core.install_hints import install_hint
 from forkguard.core.names import CommitHash
-from forkguard.core.ninja_log import NINJA_STATUS, BuildError, Status, cache_counts, first_error, parse_status
+from forkguard.core.ninja_log import (
+    NINJA_STATUS,
+    BuildError,
+    Status,
+    cache_counts,
+    first_error,
+    parse_status,
+    unused_variables,
+)
 from forkguard.errors import CouldNotWork
 
 LOG = "build.log"
@@ -76,10 +84,11 @@ class CMake:
 
     # -- configure -----------------------------------------------------------------------------------
 
-    def configure(self, tree: Path, profile: Profile, commit: CommitHash) -> None:
+    def configure(self, tree: Path, profile: Profile, commit: CommitHash) -> tuple[str, ...]:
         """Run cmake for the tree, always: it is quick, and mends a build that was cut off or moved.
 
-        Starts `build.log` anew. Raises `CouldNotWork` with cmake's first error.
+        Starts `build.log` anew. Returns the variables that we set and the project does not know. Raises
+        `CouldNotWork` with cmake's first error.
         """
         self._end_leftovers(tree)
         log = tree / LOG
@@ -90,7 +99,9 @@ class CMake:
         words = self._words(tree, profile, env)
         status = self._stream(tree, words, env, timeout=CONFIGURE_TIMEOUT, on_line=lambda _: None)
         if status:
-            raise _failure("cmake could not configure the tree", log, status)
+            raise _failure("cmake could not configure the tree", tree, status)
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            return unused_variables(lines)
 
     def _words(self, tree: Path, profile: Profile, env: Mapping[str, str]) -> list[str]:
         words = (f"-DCMAKE_PROJECT_INCLUDE={tree / _MACROS}", *profile.cmake)
@@ -134,7 +145,7 @@ class CMake:
         words = [ninja, "-C", str(tree / BUILD), f"-j{jobs or profile.jobs or default_jobs()}", *targets]
         status = self._stream(tree, words, env, timeout=BUILD_TIMEOUT, on_line=on_line)
         if status:
-            raise _failure("the build failed", tree / LOG, status)
+            raise _failure("the build failed", tree, status)
         if not stats.exists():
             return None
         with stats.open(encoding="utf-8", errors="replace") as lines:
@@ -234,23 +245,33 @@ def _drop_foreign_build(tree: Path) -> None:
         shutil.rmtree(tree / BUILD)
 
 
-def _failure(what: str, log: Path, status: int) -> CouldNotWork:
+def _failure(what: str, tree: Path, status: int) -> CouldNotWork:
+    log = tree / LOG
     with log.open(encoding="utf-8", errors="replace") as lines:
         error = first_error(lines)
     if error is None:
         ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         return CouldNotWork(f"{what}: it {ended}", where=str(log), hint=f"less {log}")
-    return CouldNotWork(f"{what}: {_told(error, log)}", where=error.place or str(log), hint=_next_step(error, log))
+    if not error.path:
+        return CouldNotWork(f"{what}: {error.text}", where=str(log), hint=_next_step(error, tree))
+    told = f"{what}: {error.text}\n  target: {error.target}\n  log:   {log}"
+    return CouldNotWork(told, where=_place(error, tree), hint=_next_step(error, tree))
 
 
-def _told(error: BuildError, log: Path) -> str:
-    target = f"\n  target: {error.target}" if error.target and error.path else ""
-    return f"{error.text}{target}\n  log:   {log}"
+def _place(error: BuildError, tree: Path) -> str:
+    """The place as a path that can be opened: compilers name it from the build, cmake from the sources."""
+    for folder in (tree / BUILD, tree / SOURCES):
+        path = os.path.normpath(folder / error.path)
+        if Path(path).is_file():
+            return f"{path}:{error.line}"
+    return f"{error.path}:{error.line}"
 
 
-def _next_step(error: BuildError, log: Path) -> str:
+def _next_step(error: BuildError, tree: Path) -> str:
     if "No space left on device" in error.text:
         return "forkguard build --prune --keep 2"
     if "Killed" in error.text:
         return "forkguard build --jobs 1  (the compiler ran out of memory)"
-    return f"less {log}"
+    if "unknown target" in error.text:
+        return f"ninja -C {tree / BUILD} -t targets all  lists the targets"
+    return f"less {tree / LOG}"

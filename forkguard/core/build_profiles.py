@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from forkguard.core.map_models import BuildTable
 from forkguard.core.names import CommitHash
-from forkguard.errors import UsageProblem
+from forkguard.errors import CouldNotWork, UsageProblem
 
 DEFAULT_PROFILE = "cpu"
 SERVER = "llama-server"
@@ -82,6 +82,24 @@ def choose_profile(name: str, tables: Mapping[str, BuildTable], machine: Machine
     profile = Profile(name, _merged((*_COMMON, *instruction_sets(machine), *words)))
     table = tables.get(name)
     return _with_table(profile, table) if table is not None else profile
+
+
+def check_used(profile: Profile, unused: Sequence[str]) -> tuple[str, ...]:
+    """The profile's own variables, besides the common ones, that the project does not know.
+
+    Raises `CouldNotWork` where one of them is what the built-in profile stands for: the build would not be one.
+    """
+    words, _ = BUILT_IN.get(profile.name, ((), ""))
+    for word in words:
+        if _variable(word) in unused:
+            raise CouldNotWork(
+                f"this commit has no cmake option {_variable(word)}: it would be built without {profile.name}",
+                where=f"build profile {profile.name}",
+                hint=f"give the option's name of that time in [build.{profile.name}-old] cmake of the map",
+            )
+    common = {_variable(word) for word in (*_COMMON, *words)} | set(_INSTRUCTION_SETS)
+    own = (_variable(word) for word in profile.cmake)
+    return tuple(name for name in own if name in unused and name not in common)
 
 
 def _with_table(profile: Profile, table: BuildTable) -> Profile:

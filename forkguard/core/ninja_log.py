@@ -21,6 +21,7 @@ _FAILED = re.compile(r"^FAILED: (?:\[code=\d+\] )?(?P<target>.+?)\s*$")
 _PARAGRAPH = 6
 """Lines of an error of cmake's that are told; the log has the rest."""
 
+_UNUSED = "Manually-specified variables were not used by the project:"
 _HITS = {"direct_cache_hit", "preprocessed_cache_hit"}
 
 
@@ -50,11 +51,6 @@ class BuildError:
     path: str
     line: int | None
     text: str
-
-    @property
-    def place(self) -> str:
-        """`path:line`, or the target where no place is known."""
-        return f"{self.path}:{self.line}" if self.path else self.target
 
 
 def parse_status(line: str) -> Status | None:
@@ -124,6 +120,24 @@ def cache_counts(lines: Iterable[str]) -> tuple[int, int]:
     """
     found = Counter(line.strip() for line in lines if not line.startswith("#"))
     return sum(found[name] for name in _HITS), found["cache_miss"]
+
+
+def unused_variables(lines: Iterable[str]) -> tuple[str, ...]:
+    """The variables of cmake's warning that the project does not use them.
+
+    >>> unused_variables([f"  {_UNUSED}", "", "    GGML_CUDA", "", "", "--"])
+    ('GGML_CUDA',)
+    """
+    found: list[str] = []
+    reading = False
+    for line in lines:
+        if line.strip() == _UNUSED:
+            reading = True
+        elif reading and line.startswith("    "):
+            found.append(line.strip())
+        elif line.strip():
+            reading = False
+    return tuple(found)
 
 
 def duration(seconds: float) -> str:

@@ -10,6 +10,7 @@ from forkguard.core.build_profiles import (
     SERVER,
     Profile,
     check_targets,
+    check_used,
     choose_profile,
     tree_id,
 )
@@ -69,7 +70,9 @@ def build_tree(
         talk.step(f"check out {commit[:12]}")
         origin = workshop.trees.attach(repository, name, commit, profile=profile)
         talk.step(f"configure {name}")
-        workshop.tools.configure(tree, chosen, commit)
+        strange = check_used(chosen, workshop.tools.configure(tree, chosen, commit))
+        if strange:
+            talk.note(f"cmake does not know {', '.join(strange)} of [build.{profile}] in this commit")
         talk.step(f"build {', '.join(wanted)}")
         meter = _Meter(talk)
         counts = workshop.tools.build(tree, chosen, targets=wanted, jobs=jobs, on_status=meter.see)

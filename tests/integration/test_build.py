@@ -96,10 +96,10 @@ def test_the_compilers_first_error_is_told_and_the_tree_goes_on(tmp_path: Path) 
     shop, _ = workshop(tmp_path / "cache")
     with pytest.raises(CouldNotWork) as caught:
         build(shop, fork, broken)
-    assert caught.value.where.endswith("src/part2.cpp:3")
+    (tree,) = shop.trees.trees()
+    assert caught.value.where == f"{tree.path}/src/src/part2.cpp:3"
     assert "'missing' was not declared" in caught.value.what
     assert "part2.cpp.o" in caught.value.what
-    (tree,) = shop.trees.trees()
     assert not tree.built
     assert "missing" in (Path(tree.path) / "build.log").read_text()
 
@@ -111,7 +111,7 @@ def test_cmakes_error_is_told(tmp_path: Path) -> None:
     shop, _ = workshop(tmp_path / "cache")
     with pytest.raises(CouldNotWork, match="could not configure") as caught:
         build(shop, fork, broken)
-    assert caught.value.where == "CMakeLists.txt:3"
+    assert caught.value.where == f"{shop.trees.trees()[0].path}/src/CMakeLists.txt:3"
     assert "FindNowhere.cmake" in caught.value.what
 
 
@@ -123,6 +123,24 @@ def test_a_profile_of_the_map_reaches_cmake_and_the_compiler(tmp_path: Path) -> 
     commands = (built.path / "build" / "build.ninja").read_text()
     assert f"-ffile-prefix-map={built.path}=. -DMARK=1" in commands
     assert built.result.targets == ("extra",)
+
+
+def test_a_profile_that_the_sources_do_not_know_is_not_built_in_silence(tmp_path: Path) -> None:
+    fork, commit = tiny_fork(tmp_path / "fork")
+    table = BuildTable(cmake=("-DGGML_NO_SUCH_THING=ON",))
+    shop, talk = workshop(tmp_path / "cache", profiles={"cpu": table})
+    with pytest.raises(CouldNotWork, match="no cmake option GGML_CUDA: it would be built without cuda"):
+        build(shop, fork, commit, profile="cuda")
+    build(shop, fork, commit)
+    assert "cmake does not know GGML_NO_SUCH_THING of [build.cpu] in this commit" in talk.notes
+
+
+def test_an_unknown_target_is_told(tmp_path: Path) -> None:
+    fork, commit = tiny_fork(tmp_path / "fork")
+    shop, _ = workshop(tmp_path / "cache")
+    with pytest.raises(CouldNotWork, match="unknown target 'nope'") as caught:
+        build_tree(shop, repository=fork.path, commit=CommitHash(commit), targets=["nope"])
+    assert caught.value.hint.endswith("-t targets all  lists the targets")
 
 
 def test_flags_of_the_environment_make_no_difference_and_are_told(
