@@ -33,7 +33,17 @@ class SourceTree:
 
     def mentioning(self, *words: bytes) -> tuple[TreePath, ...]:
         """The files that hold one of the words, in the order of their paths."""
-        return tuple(path for path in self._paths if any(holds(self.files[path], word) for word in words))
+        found = [self._holding(word) for word in words]
+        return found[0] if len(found) == 1 else tuple(sorted(set().union(*found)))
+
+    def _holding(self, word: bytes) -> tuple[TreePath, ...]:
+        if word not in self._known:
+            self._known[word] = tuple(path for path in self._paths if holds(self.files[path], word))
+        return self._known[word]
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[TreePath, ...]]:
+        return {}
 
     @cached_property
     def _paths(self) -> tuple[TreePath, ...]:

@@ -31,9 +31,9 @@ def entries(tree: SourceTree, enums: Iterable[str]) -> Iterator[tuple[TreePath, 
     words = tuple(enum.encode() for enum in sorted(wanted))
     for path in tree.mentioning(*words):
         for unit in tree.parse(path).units:
-            if any(word in unit.text for word in words):
-                for piece in unit.pieces:
-                    if piece.kind in FORMS and wanted.intersection(piece.enumerators):
+            if not wanted.isdisjoint(unit.enumerators):
+                for piece, named in unit.entries:
+                    if not wanted.isdisjoint(named):
                         yield path, piece
 
 
@@ -45,9 +45,8 @@ def find_registries(files: Mapping[TreePath, bytes]) -> tuple[Registry, ...]:
         for unit in tree.parse(path).units:
             if b"LLM_ARCH_" not in unit.text and b"COMMON_SPECULATIVE_TYPE_" not in unit.text:
                 continue
-            for piece in unit.pieces:
-                if piece.kind in FORMS and piece.enumerators:
-                    members = found.setdefault((path, piece.symbol, FORMS[piece.kind]), {})
-                    for enum in piece.enumerators:
-                        members.setdefault(enum, piece.line)
+            for piece, _ in unit.entries:
+                members = found.setdefault((path, piece.symbol, FORMS[piece.kind]), {})
+                for enum in piece.enumerators:
+                    members.setdefault(enum, piece.line)
     return tuple(Registry(path, symbol, form, members) for (path, symbol, form), members in sorted(found.items()))

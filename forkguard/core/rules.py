@@ -128,28 +128,47 @@ def lineage_units(tree: SourceTree, arch: Arch) -> Iterator[tuple[TreePath, Unit
 
     A file that could not be parsed whole counts as a whole, since names may be lost in it.
     """
-    words = [cls.encode() for cls in arch.lineage]
-    for path in tree.mentioning(*words) if words else ():
-        source = tree.parse(path)
+    classes = frozenset(arch.lineage)
+    for path in tree.mentioning(*(cls.encode() for cls in arch.lineage)):
         own = path in arch.files
-        for unit in source.units:
-            root = unit.symbol.split("::")[0]
-            if root in arch.lineage or (own and not root.startswith(("llama_model_", "llm_build_"))):
+        for unit in tree.parse(path).units:
+            if unit.root in classes or (own and not unit.root.startswith(("llama_model_", "llm_build_"))):
                 yield path, unit
 
 
 def statement_matches(rule: Rule, tree: SourceTree, arch: Arch) -> tuple[Match, ...]:
     """Where the arch's functions satisfy a `statement` rule, in source order."""
-    found: list[Match] = []
-    for path, unit in lineage_units(tree, arch):
-        nodes = QueryCursor(_query(rule.query)).captures(unit.node)
-        for node in sorted((node for group in nodes.values() for node in group), key=lambda node: node.start_byte):
-            piece = _piece_at(unit, node.start_byte)
-            if piece is not None and (not rule.loop or any(re.search(rule.loop, loop) for loop in piece.loops)):
-                match = Match(path, piece)
-                if match not in found:
-                    found.append(match)
-    return tuple(found)
+    return tuple(
+        Match(path, piece)
+        for path, unit in lineage_units(tree, arch)
+        for piece in _captured(rule.query, unit)
+        if not rule.loop or any(re.search(rule.loop, loop) for loop in piece.loops)
+    )
+
+
+def _captured(query: str, unit: Unit) -> tuple[Piece, ...]:
+    """The pieces of a unit that a query captures, each once; asked again, the answer is remembered."""
+    found = unit.captured.get(query)
+    if found is None:
+        found = unit.captured[query] = _capture(query, unit) if _can_match(query, unit) else ()
+    return found
+
+
+def _can_match(query: str, unit: Unit) -> bool:
+    """Whether the unit holds the words that the query's `#eq?` predicates ask for; most units do not."""
+    return all(word in unit.text for word in _asked_words(query))
+
+
+@lru_cache(maxsize=256)
+def _asked_words(query: str) -> tuple[bytes, ...]:
+    return tuple(word.encode() for word in re.findall(r'#eq\? @\S+ "([^"\\]+)"', query))
+
+
+def _capture(query: str, unit: Unit) -> tuple[Piece, ...]:
+    nodes = QueryCursor(_query(query)).captures(unit.node)
+    offsets = sorted(node.start_byte for group in nodes.values() for node in group)
+    pieces = (_piece_at(unit, offset) for offset in offsets)
+    return tuple(dict.fromkeys(piece for piece in pieces if piece is not None))
 
 
 def _piece_at(unit: Unit, offset: int) -> Piece | None:

@@ -41,6 +41,9 @@ class PieceKind(StrEnum):
     INCLUDE = "include"
 
 
+ENTRY_KINDS = frozenset({PieceKind.CASE, PieceKind.COMPARISON, PieceKind.ENTRY})
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One comparable piece of source.
@@ -112,6 +115,27 @@ class Unit:
             return tuple(walk.node(self.node))
         except RecursionError:  # nested deeper than our stack: the unit is one piece
             return (walk.whole(self.node),)
+
+    @cached_property
+    def root(self) -> str:
+        """The first part of the symbol: the class, for a member function."""
+        return self.symbol.partition("::")[0]
+
+    @cached_property
+    def enumerators(self) -> frozenset[str]:
+        """The archs and speculative types that the unit names anywhere."""
+        return frozenset(ENUMERATOR.findall(self.text.decode("utf-8", "replace")))
+
+    @cached_property
+    def entries(self) -> tuple[tuple[Piece, frozenset[str]], ...]:
+        """The cases, comparisons and table entries of the unit that enumerate, each with what it names."""
+        listed = (piece for piece in self.pieces if piece.kind in ENTRY_KINDS) if self.enumerators else ()
+        return tuple((piece, frozenset(names)) for piece in listed if (names := piece.enumerators))
+
+    @cached_property
+    def captured(self) -> dict[str, tuple[Piece, ...]]:
+        """What queries found in the unit, by the text of the query; `forkguard.core.rules` fills it."""
+        return {}
 
     @cached_property
     def words(self) -> tuple[str, ...]:
