@@ -1,6 +1,7 @@
 """What a server's answer to `/completion` holds, read strictly: a stranger wrote it."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class Answer:
 def parse_completion(body: bytes) -> Answer:
     """Read the JSON of one `/completion` answer that was asked for with `return_tokens`; else `BadAnswer`."""
     try:
-        answer = json.loads(body)
+        answer = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise BadAnswer(f"the answer is no JSON: {_shown(body)}") from error
     if not isinstance(answer, dict):
@@ -63,7 +64,15 @@ def parse_completion(body: bytes) -> Answer:
 def _numbers(value: object) -> dict[str, float]:
     if not isinstance(value, dict):
         return {}
-    return {str(name): number for name, number in value.items() if type(number) in (int, float)}
+    return {str(name): number for name, number in value.items() if _is_number(number)}
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int or (isinstance(value, float) and math.isfinite(value))
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")
 
 
 def _candidates(value: object, tokens: list[int]) -> tuple[tuple[Candidate, ...], ...]:
@@ -77,7 +86,7 @@ def _row(row: object, token: int) -> tuple[Candidate, ...]:
     found = [
         Candidate(entry["id"], float(entry["logprob"]))
         for entry in row["top_logprobs"]
-        if isinstance(entry, dict) and type(entry.get("id")) is int and type(entry.get("logprob")) in (int, float)
+        if isinstance(entry, dict) and type(entry.get("id")) is int and _is_number(entry.get("logprob"))
     ]
     return tuple(sorted(found, key=lambda candidate: -candidate.logprob))
 

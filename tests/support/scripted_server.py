@@ -43,6 +43,7 @@ class Behaviour:
     child: str = ""
     stop: str = "ok"
     log_line: str = ""
+    abort_line: str = ABORT_LINE
 
 
 def write_server(folder: Path, behaviour: Behaviour) -> Path:
@@ -72,7 +73,7 @@ def serve(behaviour: Behaviour) -> None:
         _log(behaviour, behaviour.log_line)
     _flood(behaviour.flood)
     _children(behaviour.child)
-    _start(behaviour.start)
+    _start(behaviour)
     port = int(sys.argv[sys.argv.index("--port") + 1])
     Handler.behaviour, Handler.drafting = behaviour, drafting
     with HTTPServer(("127.0.0.1", port), Handler) as server:
@@ -139,7 +140,7 @@ class Handler(BaseHTTPRequestHandler):
             "close": lambda: None,
             "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
             "segv": lambda: os.kill(os.getpid(), signal.SIGSEGV),
-            "abort": _abort,
+            "abort": lambda: _abort(self.behaviour.abort_line),
             "endless": self._endless,
         }
         actions[action]()
@@ -173,17 +174,17 @@ def _leave(behaviour: Behaviour) -> Callable[[int, object], None]:
     return leave
 
 
-def _start(how: str) -> None:
-    if how == "silent":
+def _start(behaviour: Behaviour) -> None:
+    if behaviour.start == "silent":
         time.sleep(3600)
-    if how == "exit":
+    if behaviour.start == "exit":
         sys.exit(1)
-    if how == "abort":
-        _abort()
+    if behaviour.start == "abort":
+        _abort(behaviour.abort_line)
 
 
-def _abort() -> None:
-    sys.stderr.write(ABORT_LINE + "\n")
+def _abort(line: str) -> None:
+    sys.stderr.write(line + "\n")
     sys.stderr.flush()
     os.abort()
 

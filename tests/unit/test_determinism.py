@@ -1,0 +1,63 @@
+"""Two texts are held against each other at their first differing token."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkguard.core.completion import Answer, Candidate
+from forkguard.core.determinism import Comparison, Difference, compare, first_difference
+
+
+def answer(*tokens: int, gap: float | None = 1.0, text: str | None = None) -> Answer:
+    """A text whose second-best token is everywhere the best one plus 1, `gap` nats away."""
+    rows = tuple(
+        (Candidate(token, -0.1),) if gap is None else (Candidate(token, -0.1), Candidate(token + 1, -0.1 - gap))
+        for token in tokens
+    )
+    return Answer(tokens, text if text is not None else repr(tokens), rows, 0, 0, {})
+
+
+def test_the_same_tokens_and_bytes_are_identical() -> None:
+    assert compare(answer(5, 6, 7), answer(5, 6, 7)) == Comparison(Difference.IDENTICAL)
+
+
+def test_the_same_tokens_with_other_bytes_are_corruption() -> None:
+    assert compare(answer(5, text="a"), answer(5, text="b")).difference is Difference.CORRUPTION
+
+
+def test_the_second_best_token_within_the_threshold_is_a_near_tie() -> None:
+    found = compare(answer(5, 6, 7, gap=0.022), answer(5, 7, 9))
+    assert (found.difference, found.first_difference, found.expected, found.got) == (Difference.NEAR_TIE, 1, 6, 7)
+    assert found.gap is not None
+    assert round(found.gap, 6) == 0.022
+
+
+def test_the_threshold_itself_is_no_near_tie() -> None:
+    assert compare(answer(5, gap=0.5), answer(6), near_tie=0.25).difference is Difference.CORRUPTION
+
+
+def test_a_third_token_is_corruption_however_close_the_first_two_are() -> None:
+    assert compare(answer(5, gap=0.001), answer(9)).difference is Difference.CORRUPTION
+
+
+def test_without_a_second_candidate_nothing_was_near() -> None:
+    found = compare(answer(5, gap=None), answer(6))
+    assert (found.difference, found.gap) == (Difference.CORRUPTION, None)
+
+
+def test_a_text_that_ends_early_differs_where_it_ends() -> None:
+    found = compare(answer(5, 6), answer(5, gap=0.001))
+    assert (found.difference, found.first_difference, found.expected, found.got) == (
+        Difference.CORRUPTION, 1, 6, None,
+    )  # fmt: skip
+    longer = compare(answer(5, gap=0.001), answer(5, 6))
+    assert (longer.difference, longer.expected, longer.got) == (Difference.CORRUPTION, None, 6)
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_the_first_difference_is_the_length_of_the_shared_prefix(one: list[int], other: list[int]) -> None:
+    place = first_difference(tuple(one), tuple(other))
+    if place is None:
+        assert one == other
+    else:
+        assert one[:place] == other[:place]
+        assert one[place : place + 1] != other[place : place + 1]

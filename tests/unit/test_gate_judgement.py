@@ -1,0 +1,147 @@
+"""What is concluded from how a server ended, and from what the map asks."""
+
+from dataclasses import replace
+
+import pytest
+
+from forkguard.core.gate import (
+    CheckName,
+    Failure,
+    GateSettings,
+    GateStage,
+    Misbehaved,
+    NotRun,
+    ServerEnd,
+    Verdict,
+)
+from forkguard.core.gatechecks import judge
+from forkguard.core.gateoptions import gate_settings, gate_table
+from forkguard.core.gatetrouble import diagnose
+from forkguard.core.mapfile import parse_map
+from forkguard.core.prompts import PROMPTS, read_prompts
+from forkguard.core.serverlog import parse
+from forkguard.errors import UsageProblem
+
+GOOD = ServerEnd(0, None, asked=True, killed=False, log=parse(b""), log_file="x.log")
+MAP = """
+[upstream]
+path = "../up"
+ref = "master"
+[gate]
+widths = [2]
+near_tie_gap = 0.1
+[arch.heron]
+enum = "LLM_ARCH_HERON"
+[arch.heron.gate]
+fallback = "fail"
+checks = ["crash", "quality"]
+[arch.otter]
+enum = "LLM_ARCH_OTTER"
+gate = { target = "a.gguf" }
+[arch.sketch]
+enum = "LLM_ARCH_SKETCH"
+gate = { target = "a.gguf", draft = "b.gguf", checks = ["performance"] }
+"""
+
+
+def ended(log: bytes, *, exit_code: int | None = None, signal: str | None = None) -> ServerEnd:
+    return replace(GOOD, asked=False, exit_code=exit_code, signal=signal, log=parse(log))
+
+
+def test_an_end_that_was_asked_for_is_no_trouble() -> None:
+    assert diagnose(None, GOOD, ready=True, answered=3) is None
+    assert diagnose(None, replace(GOOD, exit_code=None, signal="SIGTERM"), ready=True, answered=3) is None
+
+
+def test_a_clean_exit_during_load_is_a_load_error_and_cites_the_telling_line() -> None:
+    log = b"0.00.001.000 W common  the two draft kinds exclude each other\n"
+    trouble = diagnose(Misbehaved(Failure.EXITED, "gone"), ended(log, exit_code=1), ready=False, answered=0)
+    assert trouble is not None
+    assert (trouble.failure, trouble.stage, trouble.exit_code) == (Failure.LOAD_ERROR, GateStage.LOAD, 1)
+    assert trouble.text == "common  the two draft kinds exclude each other"
+
+
+def test_an_abort_without_an_assert_is_a_crash_and_its_explanation_may_come_later() -> None:
+    log = (
+        b"0.00.001.000 I srv    load_model: loading model\n"
+        b"0.00.002.000 I llama_context: constructing llama_context\n"
+        b"pot.cpp:7: GGML_ASSERT(lid) failed\n"
+        b"0.00.003.000 E srv    the lid was left at home\n"
+        b"libpot.so.0(ggml_print_backtrace+0x1f)[0x7f0000000001]\n"
+        b"libpot.so.0(ggml_abort+0x1f)[0x7f0000000002]\n"
+        b"libpot.so.0(cook+0x1f)[0x7f0000000003]\n"
+    )
+    trouble = diagnose(Misbehaved(Failure.EXITED, "gone"), ended(log, signal="SIGABRT"), ready=False, answered=0)
+    assert trouble is not None
+    assert (trouble.failure, trouble.stage, trouble.signal) == (Failure.ABORT, GateStage.CONTEXT, "SIGABRT")
+    assert trouble.after == ("srv    the lid was left at home",)
+    assert trouble.frames == ("cook (libpot.so.0)",)
+
+
+def test_in_router_mode_the_childs_abort_is_told_though_the_router_lives() -> None:
+    end = replace(GOOD, log=parse(b"[812] pot.cpp:7: GGML_ASSERT(lid) failed\n"))
+    trouble = diagnose(Misbehaved(Failure.BAD_ANSWER, "answered with status 500"), end, ready=True, answered=0)
+    assert trouble is not None
+    assert (trouble.failure, trouble.stage) == (Failure.ABORT, GateStage.FIRST_DECODE)
+    assert trouble.before[0] == "answered with status 500"
+
+
+def test_nothing_started_is_inconclusive_everywhere() -> None:
+    settings = GateSettings("heron", near_tie=0.05, probe=True)
+    checks, not_run = judge((), settings, missing=(NotRun("draft-3", "not started"),))
+    assert {check.verdict for check in checks} == {Verdict.INCONCLUSIVE}
+    assert [one.name for one in not_run] == ["draft-3", "performance", "quality"]
+
+
+def test_an_archs_own_table_goes_over_the_general_one() -> None:
+    map_ = parse_map(MAP, name="m")
+    table = gate_table(map_, "heron")
+    assert (table.widths, table.near_tie_gap, table.fallback) == ((2,), 0.1, "fail")
+    settings = gate_settings(table, "heron")
+    assert (settings.near_tie, settings.probe, settings.fallback_fails) == (0.1, True, True)
+
+
+def test_with_a_probe_quality_is_never_asked_for() -> None:
+    settings = gate_settings(gate_table(parse_map(MAP, name="m"), "heron"), "heron")
+    checks, not_run = judge((), settings)
+    assert [check.name for check in checks] == [CheckName.CRASH]
+    assert "random weights" in next(one.reason for one in not_run if one.name == "quality")
+
+
+def test_a_check_that_was_asked_for_and_cannot_run_is_inconclusive() -> None:
+    settings = gate_settings(gate_table(parse_map(MAP, name="m"), "sketch"), "sketch")
+    (check,), _ = judge((), settings)
+    assert (check.name, check.verdict) == (CheckName.PERFORMANCE, Verdict.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize("arch", ["nobody", "otter"])
+def test_an_unknown_arch_or_half_a_pair_is_wrong_use(arch: str) -> None:
+    with pytest.raises(UsageProblem):
+        gate_table(parse_map(MAP, name="m"), arch)
+
+
+def test_our_prompts_are_enough_and_differ() -> None:
+    assert len(PROMPTS) >= 8
+    assert len({prompt.name for prompt in PROMPTS}) == len(PROMPTS)
+    assert max(len(prompt.text) for prompt in PROMPTS) > 1000
+    assert max(prompt.tokens for prompt in PROMPTS) >= 256
+
+
+def test_prompts_of_a_file() -> None:
+    first, second = read_prompts(
+        '[[prompt]]\nname = "a"\ntext = "A?"\n[[prompt]]\nname = "b"\ntext = "B?"\ntokens = 9\n', name="p.toml"
+    )
+    assert (first.name, first.text, first.tokens, second.tokens) == ("a", "A?", 128, 9)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "", "prompt = 3", "[[prompt]]\nname = 'a'", "[[prompt]]\nname = 'a'\ntext = 'x'\ntokens = 0",
+        "[[prompt]]\nname = 'a'\ntext = 'x'\nodd = 1", "[[prompt]]\nname = 'a'\ntext = 'x'\n" * 2, "[[",
+    ],
+)  # fmt: skip
+def test_a_file_without_prompts_is_refused_by_name(bad: str) -> None:
+    with pytest.raises(UsageProblem) as error:
+        read_prompts(bad, name="p.toml")
+    assert error.value.where == "p.toml"
