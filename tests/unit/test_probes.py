@@ -1,0 +1,170 @@
+"""The probe's weights are exact and the same everywhere; its text wanders; its draft is right part of the time."""
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from forkguard.core.probes.models import Model, ProbeModels
+from forkguard.core.probes.registry import PROBES, build_probe
+from forkguard.core.probes.vocabulary import vocabulary
+from forkguard.core.probes.weights import integers, noise, permutation, scaled
+from forkguard.errors import UsageProblem
+from tests.support.lfm2_forward import Lfm2
+
+PROMPTS = (
+    "The tide comes in",
+    "fn main() {",
+    '{"ok": [1, 2',
+    "Dire en anglais : bonjour",
+    "a b c d e f g h i j k l m n o p",
+    "3 + 4 =",
+    "#include <x>",
+    "Q: why? A:",
+)
+
+
+@pytest.fixture(scope="module")
+def small() -> ProbeModels:
+    return build_probe("lfm2")
+
+
+def tensors(model: Model) -> dict[str, np.ndarray]:
+    return {tensor.name: tensor.data for tensor in model.tensors}
+
+
+def keys(model: Model) -> dict[str, object]:
+    return {key.name: key.value for key in model.keys}
+
+
+def draft_followers(probe: ProbeModels) -> dict[int, int]:
+    """What the draft's Markov head alone says after each token."""
+    parts = tensors(probe.draft)
+    first, second = (parts[f"markov_w{number}.weight"].astype(np.float32) for number in (1, 2))
+    return dict(enumerate((first @ second.T).argmax(axis=1).tolist()))
+
+
+def prompt_tokens(text: str) -> list[int]:
+    words = vocabulary()
+    ids = {piece: number for number, piece in enumerate(words.pieces)}
+    return [1, *(ids["\u2581" if letter == " " else letter] for letter in text)]
+
+
+@pytest.fixture(scope="module")
+def texts(small: ProbeModels) -> list[list[int]]:
+    """128 greedy tokens after each prompt, by plain numpy."""
+    return [Lfm2.of(small.target).greedy(prompt_tokens(prompt), 128) for prompt in PROMPTS]
+
+
+def test_the_noise_is_pinned() -> None:
+    assert [hex(int(word)) for word in noise("a", 2, seed=0)] == ["0x5f29c2aadd9b8527", "0xff84f1bdb6d3884f"]
+    assert integers("x", (2, 3), seed=7, top=5).tolist() == [[1, 1, -1], [1, 2, -5]]
+    assert permutation("x", 8, seed=7) == [5, 2, 7, 6, 0, 1, 3, 4]
+
+
+def test_integers_fill_their_range_evenly() -> None:
+    values = integers("range", (40_000,), seed=3, top=4)
+    counts = np.bincount(values + 4)
+    assert len(counts) == 9
+    assert counts.min() > 0.9 * 40_000 / 9
+
+
+@pytest.mark.parametrize("top", [1, 127, 2047])
+def test_weights_are_exact_in_half_precision(top: int) -> None:
+    values = integers("exact", (1000,), seed=1, top=top)
+    weights = scaled(values, shift=10)
+    assert (weights.astype(np.float64) * 1024 == values).all()
+    assert (weights.astype(np.float16).astype(np.float32) == weights).all()
+
+
+def test_every_seed_is_another_model(small: ProbeModels) -> None:
+    one, other = tensors(small.target), tensors(build_probe("lfm2", seed=2).target)
+    assert one.keys() == other.keys()
+    same = {name for name in one if (one[name] == other[name]).all()}
+    assert all("norm" in name for name in same)
+
+
+def test_no_two_matrices_are_alike(small: ProbeModels) -> None:
+    parts = {**tensors(small.target), **{f"draft.{name}": data for name, data in tensors(small.draft).items()}}
+    digests = [hashlib.sha256(data.tobytes()).hexdigest() for name, data in parts.items() if "norm" not in name]
+    assert len(set(digests)) == len(digests)
+
+
+@pytest.mark.parametrize("size", list(PROBES["lfm2"].sizes))
+def test_only_printable_ascii_can_win(size: str) -> None:
+    words, output = vocabulary(), tensors(build_probe("lfm2", size=size).target)["output.weight"]
+    winners = np.abs(output).sum(axis=1) > 0
+    assert winners.tolist() == [number >= words.first_text for number in range(words.size)]
+    text = "".join(words.pieces[words.first_text :]).replace("\u2581", " ")
+    assert text.isascii()
+    assert text.isprintable()
+    assert set(text) == {chr(code) for code in range(32, 127)}
+
+
+def test_the_draft_walks_one_tour_through_all_text_tokens(small: ProbeModels) -> None:
+    words, follower = vocabulary(), draft_followers(small)
+
+    def walk(start: int) -> Iterator[int]:
+        token = start
+        while True:
+            token = follower[token]
+            yield token
+            if token == start:
+                return
+
+    assert sorted(walk(words.first_text)) == list(range(words.first_text, words.size))
+    assert all(follower[token] >= words.first_text for token in range(words.first_text))
+
+
+def test_the_text_wanders(texts: list[list[int]]) -> None:
+    assert all(len(set(text)) >= 40 for text in texts), [len(set(text)) for text in texts]
+    assert len({tuple(text[-20:]) for text in texts}) == len(texts)
+
+
+def test_the_target_follows_the_draft_part_of_the_time(small: ProbeModels, texts: list[list[int]]) -> None:
+    follower = draft_followers(small)
+    for text in texts:
+        kept = sum(follower[before] == after for before, after in itertools.pairwise(text))
+        assert 0.5 < kept / 127 < 0.9
+
+
+def test_the_text_depends_on_more_than_the_last_token(small: ProbeModels) -> None:
+    tail = prompt_tokens("so it goes")[1:]
+    ends = {tuple(Lfm2.of(small.target).greedy([1, 300 + number, *tail], 12)) for number in range(4)}
+    assert len(ends) == 4
+
+
+@pytest.mark.parametrize(
+    ("size", "kv_heads", "layers", "block_size"),
+    [("small", [0, 2] * 2, (1, 3), 8), ("deep", [0, 0, 0, 0, 0, 2] * 4, (1, 13), 64)],
+)
+def test_shapes(size: str, kv_heads: list[int], layers: tuple[int, ...], block_size: int) -> None:
+    probe = build_probe("lfm2", size=size)
+    target, draft = keys(probe.target), keys(probe.draft)
+    assert target["lfm2.attention.head_count_kv"] == kv_heads
+    assert target["lfm2.block_count"] == len(kv_heads)
+    assert (draft["dflash.target_layers"], draft["dflash.block_size"]) == (layers, block_size)
+    assert draft["tokenizer.ggml.mask_token_id"] == vocabulary().mask
+    assert tensors(probe.draft)["fc.weight"].shape == (64, 64 * len(layers))
+    assert probe.max_width == block_size
+    names = {name.split(".")[2] for name in tensors(probe.target) if name.startswith("blk.0.")}
+    assert "shortconv" in names
+    assert "attn_q" not in names
+
+
+@pytest.mark.parametrize(
+    ("arch", "size", "seed", "what"),
+    [
+        ("llama", "small", 1, "there is no probe for the arch 'llama'; there is one for: lfm2"),
+        ("lfm2", "huge", 1, "the probe for lfm2 has no size 'huge'; it has: small, deep"),
+        ("lfm2", "small", -1, "the seed -1 is out of range"),
+        ("lfm2", "small", 2**63, f"the seed {2**63} is out of range"),
+    ],
+)
+def test_what_there_is_not(arch: str, size: str, seed: int, what: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        build_probe(arch, size=size, seed=seed)
+    assert caught.value.what == what
+    assert caught.value.hint
