@@ -6,7 +6,7 @@ import click
 
 from forkguard.adapters.mapstore import write_map
 from forkguard.cli.compose import open_places
-from forkguard.cli.options import deliver, fork_options, talk_options, upstream_ref_option
+from forkguard.cli.options import deliver, talk_options
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.map_draft import render_map
 from forkguard.core.mapfile import MAP_NAME
@@ -15,12 +15,18 @@ from forkguard.workflows.init import draft_map
 
 
 @click.command("init", short_help="Write upstream-map.toml for a llama.cpp fork, by reading its trees.")
-@fork_options
+@click.option(
+    "--fork", type=click.Path(path_type=Path), metavar="PATH", help="The fork's clone.  [default: $FORKGUARD_FORK]"
+)
+@click.option("--fork-ref", metavar="REF", help="The production branch.  [default: the one checked out]")
 @click.option(
     "--upstream", metavar="REMOTE-OR-PATH",
     help="A remote of the fork, or the path of another clone.  [default: found among the fork's remotes]",
 )  # fmt: skip
-@upstream_ref_option
+@click.option(
+    "--upstream-ref", metavar="REF",
+    help="What to compare with; a remote's as upstream/master.  [default: its HEAD, else master or main]",
+)  # fmt: skip
 @click.option(
     "--arch", "archs", multiple=True, metavar="NAME",
     help="Also watch this arch (repeatable).  [default: those whose files the fork changed]",
@@ -49,6 +55,7 @@ def command(
     fork is changed.
 
     \b
+    Examples:
       forkguard init --fork ../llama.cpp
       forkguard init --fork ../llama.cpp --arch lfm2 --upstream ../upstream-clone
     """
