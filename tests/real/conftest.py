@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import filelock
@@ -58,6 +59,14 @@ def real_sources(real_archives: tuple[Path, Path]) -> RealSources:
 def real_fork(real_sources: RealSources, tmp_path: Path) -> Path:
     """A copy of the fork, `production` checked out, that a test may change; its remote is the shared upstream."""
     return shutil.copytree(real_sources.fork, tmp_path / "llama.cpp", symlinks=True)
+
+
+@pytest.fixture
+def build_turn() -> Iterator[None]:
+    """One test at a time builds, whatever the number of workers: the second tree profits from the first's cache."""
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(_CACHE / "test-builds.lock", timeout=3000):
+        yield
 
 
 def _content_key() -> str:

@@ -15,7 +15,7 @@ from forkguard.workflows.build import BuiltTree, Workshop, build_tree
 from tests.support.repos import GitFolder, frozen_environment
 from tests.support.tiny_project import Listener
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(3600), pytest.mark.usefixtures("build_turn")]
 
 CACHE = platformdirs.user_cache_path("forkguard", appauthor=False)
 FILES = 300

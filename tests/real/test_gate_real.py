@@ -1,0 +1,115 @@
+"""The gate goes from red to green on real builds of one fork: four branches, four verdicts."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import psutil
+import pytest
+
+from forkguard.adapters.server_family import MARKER
+from tests.support.commands import forkguard
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(3600), pytest.mark.usefixtures("build_turn")]
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/gate.json").read_text())
+MAP = """\
+[fork]
+path = "{fork}"
+ref = "production"
+
+[upstream]
+remote = "upstream"
+ref = "upstream/master"
+
+[arch.lfm2]
+enum = "LLM_ARCH_LFM2"
+files = ["src/models/lfm2.cpp"]
+"""
+ASSERT = 'GGML_ASSERT(t_layer_inp[il] != nullptr && "layer input tensor is null") failed'
+
+
+@pytest.fixture
+def desk(real_fork: Path, tmp_path: Path) -> Iterator[Path]:
+    """A folder with a map of the real fork; no server may be left when the test is over."""
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    (folder / "upstream-map.toml").write_text(MAP.format(fork=real_fork))
+    yield folder
+    assert [process.pid for process in psutil.process_iter() if _is_server(process)] == []
+
+
+def _is_server(process: psutil.Process) -> bool:
+    try:
+        environment = process.environ()
+        ours = MARKER in environment and environment.get("HOME") == os.environ["HOME"]
+        return ours and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def gate(desk: Path, ref: str, *, status: int) -> dict[str, Any]:
+    outcome = forkguard("gate", "--arch", "lfm2", "--fork-ref", ref, "--format", "json", cwd=desk)
+    assert outcome.status == status, outcome.err + outcome.out
+    document: dict[str, Any] = json.loads(outcome.out)
+    jsonschema.validate(document, SCHEMA)
+    receipts = sorted(
+        (desk / ".forkguard" / "receipts").glob("*/receipt.json"), key=lambda path: path.stat().st_mtime
+    )
+    assert json.loads(receipts[-1].read_text()) == document
+    return document
+
+
+def check(document: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = [check for check in document["checks"] if check["name"] == name]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_production_aborts_at_the_first_decode_and_drift_says_why(desk: Path) -> None:
+    document = gate(desk, "production", status=1)
+    crash = check(document, "crash")
+    assert (document["verdict"], crash["verdict"], crash["class"]) == ("fail", "fail", "abort")
+    first = crash["evidence"][0]
+    assert (first["stage"], first["signal"], first["text"]) == ("first decode", "SIGABRT", ASSERT)
+    assert {one["arm"] for one in crash["evidence"]} == {"draft-3", "draft-7", "draft-3-verbose"}
+    (suspect,) = [one for one in crash["suspects"] if one["finding"].startswith("lfm2/layer-input/")]
+    assert (suspect["pr"], suspect["command"]) == (27383, "forkguard port 27383")
+    assert check(document, "determinism")["verdict"] == "inconclusive"
+    assert len(document["tree"]["libraries"]) >= 5
+
+
+def test_the_ported_branch_passes_and_its_text_is_identical(desk: Path) -> None:
+    ported = forkguard("port", "27383", cwd=desk)
+    assert ported.status == 0, ported.err
+    document = gate(desk, "forkguard/27383", status=0)
+    assert (document["verdict"], document["tree"]["patchsets"]) == ("pass", ["27383"])
+    assert check(document, "determinism")["class"] == "identical"
+    assert check(document, "fallback")["class"] is None
+    drafting = [arm for arm in document["arms"] if arm["draft"]]
+    assert all(0.2 < arm["accepted"] / arm["drafted"] < 0.9 or arm["width"] > 3 for arm in drafting)
+    assert all(arm["accepted"] > 0 for arm in drafting)
+    texts = [request["answer"] for arm in document["arms"][:1] for request in arm["requests"]]
+    assert len(texts) >= 8
+    assert all(len(set(answer["tokens"][:128])) >= 40 for answer in texts if len(answer["tokens"]) >= 128)
+
+
+def test_the_line_and_the_registry_case_alone_corrupt_the_text(desk: Path) -> None:
+    document = gate(desk, "line-and-registry", status=1)
+    found = check(document, "determinism")
+    assert (found["verdict"], found["class"]) == ("fail", "corruption")
+    assert check(document, "crash")["verdict"] == "pass"
+    assert check(document, "liveness")["verdict"] == "pass"
+    assert any(one["gap_nats"] is None or one["gap_nats"] > 0.05 for one in found["evidence"])
+    assert any(one["finding"].startswith("lfm2/rollback-without-snapshots/") for one in found["suspects"])
+
+
+def test_the_line_alone_passes_on_checkpoints(desk: Path) -> None:
+    document = gate(desk, "layer-input-only", status=0)
+    fallback = check(document, "fallback")
+    assert (fallback["verdict"], fallback["class"]) == ("pass", "checkpoints")
+    assert "checkpoints" in fallback["evidence"][0]["text"]
+    assert check(document, "determinism")["class"] == "identical"
