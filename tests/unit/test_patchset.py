@@ -1,0 +1,133 @@
+"""The files of a patchset: manifest, series, DEP-3 fields."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkguard.core.names import CommitHash
+from forkguard.core.patchset import (
+    FollowUp,
+    SeriesEntry,
+    State,
+    carried_manifest,
+    check_name,
+    dep3_fields,
+    format_series,
+    new_manifest,
+    parse_dep3,
+    parse_manifest,
+    parse_series,
+    series_with,
+)
+from forkguard.errors import UsageProblem
+
+WHOLE = """\
+# top
+title = "a title"
+pull = 7
+upstream = ["ab"]
+base = "cd"
+state = "proposed"  # soon
+why = "because"
+drop-when = "never"
+checks = ["crash"]
+
+[[prerequisites]]
+pull = 3
+symbol = "n_rs_seq"
+
+[[follow-ups]]
+pull = 9
+why = "later"
+"""
+
+
+def test_a_whole_manifest() -> None:
+    manifest = parse_manifest(WHOLE, name="x.toml")
+
+    assert (manifest.title, manifest.pull, manifest.state) == ("a title", 7, State.PROPOSED)
+    assert (manifest.drop_when, manifest.checks) == ("never", ("crash",))
+    assert manifest.prerequisites[0].symbol == "n_rs_seq"
+    assert manifest.follow_ups == (FollowUp(pull=9, why="later"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key"),
+    [
+        ('state = "proposed"', 'state = "carryed"', 6, "state"),
+        ("pull = 7", 'pull = "seven"', 3, "pull"),
+        ('why = "because"', 'whi = "because"', 7, "whi"),
+        ('symbol = "n_rs_seq"', "symbol = 5", 13, "prerequisites.0.symbol"),
+        ('title = "a title"\n', "", 1, "title"),
+    ],
+)
+def test_a_mistake_names_file_line_and_key(old: str, new: str, line: int, key: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        parse_manifest(WHOLE.replace(old, new), name="x.toml")
+
+    assert caught.value.where == f"x.toml:{line}"
+    assert caught.value.what.startswith(f"{key}: ")
+
+
+def test_text_that_is_no_toml_names_the_file() -> None:
+    with pytest.raises(UsageProblem) as caught:
+        parse_manifest("title = \n", name="x.toml")
+
+    assert caught.value.where == "x.toml"
+
+
+def test_a_port_changes_three_values_and_nothing_else() -> None:
+    text = carried_manifest(WHOLE, upstream=[CommitHash("12"), CommitHash("34")], base=CommitHash("56"))
+
+    expected = WHOLE.replace('["ab"]', '["12", "34"]').replace('"cd"', '"56"').replace('"proposed"', '"carried"')
+    assert text == expected
+
+
+@given(st.text(min_size=1).filter(lambda text: text.isprintable()))
+def test_a_new_manifest_holds_any_title(title: str) -> None:
+    manifest = parse_manifest(new_manifest("7", title=title, pull=7), name="x.toml")
+
+    assert (manifest.title, manifest.pull, manifest.state) == (title, 7, State.DECLARED)
+
+
+def test_a_new_manifest_becomes_carried() -> None:
+    text = carried_manifest(new_manifest("7", title="t", pull=7), upstream=[CommitHash("12")], base=CommitHash("56"))
+
+    assert tomllib.loads(text)["state"] == "carried"
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "a..b", ".hidden", "x.lock", "x.", "a b", "x" * 65])
+def test_names_that_no_patchset_may_have(name: str) -> None:
+    with pytest.raises(UsageProblem):
+        check_name(name)
+
+
+@pytest.mark.parametrize("line", ["../x.patch", "/etc/passwd", "-p1", "a.patch -R", "a.patch extra", "--x"])
+def test_lines_that_are_no_series(line: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        parse_series(f"ok.patch\n{line}\n", name="series")
+
+    assert caught.value.where == "series:2"
+
+
+def test_a_series_is_written_as_it_is_read() -> None:
+    entries = (SeriesEntry("0001-a.patch"), SeriesEntry("sub/b.patch", 0))
+
+    assert parse_series(format_series(entries), name="series") == entries
+
+
+def test_a_series_keeps_its_comments_when_it_grows() -> None:
+    assert series_with("# mine\n1\n2 # two", "3", name="series") == "# mine\n1\n2 # two\n3\n"
+    assert series_with("# mine\n3 # why\n", "3", name="series") == "# mine\n3 # why\n"
+    assert series_with("", "3", name="series") == "3\n"
+
+
+def test_fields_of_a_merged_change_are_read_back() -> None:
+    fields = dep3_fields(origin=CommitHash("ab"), merged=True)
+    head = "From ab Mon\nSubject: [PATCH] x\n" + "\n".join(fields) + "\n\nbody\n"
+
+    found = parse_dep3(head)
+    assert found["Origin"] == "upstream, commit:ab"
+    assert (found["Forwarded"], found["Applied-Upstream"]) == ("not-needed", "commit:ab")
