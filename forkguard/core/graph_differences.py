@@ -54,16 +54,18 @@ def _spaced(tokens: Iterable[str]) -> str:
 
 
 def _units_by_symbol(trees: Trees, its: Family) -> dict[str, dict[str, list[Located]]]:
-    """Symbol (file name for directives) to the units that each side has under it."""
+    """Symbol (for directives: the first class of their file, whatever its name) to the units of each side."""
     found: dict[str, dict[str, list[Located]]] = {}
     for side, tree, archs in its.sides(trees):
         seen: set[Spot] = set()
         for arch in archs:
-            for path, unit in lineage_units(tree, arch):
+            units = tuple(lineage_units(tree, arch))
+            classes = {path: unit.symbol.split("::")[0] for path, unit in reversed(units) if unit.symbol}
+            for path, unit in units:
                 spot = (path, unit.node.start_byte)
                 if spot not in seen:
                     seen.add(spot)
-                    group = unit.symbol or path.rsplit("/", 1)[-1]
+                    group = unit.symbol or f"# {classes.get(path, path)}"
                     found.setdefault(group, {"fork": [], "upstream": [], "base": []})[side].append((path, unit))
     return found
 
