@@ -45,6 +45,7 @@ class Difference:
     replaced: bool = False
     other_outcome: bool = False
     both: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Trees:
     fork: SourceTree
     upstream: SourceTree
     base: SourceTree
+
+    @property
+    def sides(self) -> tuple[tuple[str, SourceTree], ...]:
+        """Each side's name and tree."""
+        return (("fork", self.fork), ("upstream", self.upstream), ("base", self.base))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,15 @@ def family(trees: Trees, name: str) -> Family:
     """The family of one arch, the same whichever of its archs is named; a side without the arch gives none."""
     arch = trees.fork.archs.archs.get(name)
     owner = arch.graph_of if arch is not None and arch.graph_of else name
-    return Family(owner, *(tree.archs.family(name) for tree in (trees.fork, trees.upstream, trees.base)))
+    sides = (trees.fork, trees.upstream, trees.base)
+    return Family(owner, *(tree.archs.family(_name_in(tree, name, arch)) for tree in sides))
+
+
+def _name_in(tree: SourceTree, name: str, arch: Arch | None) -> str:
+    """What another tree calls the fork's arch: the same, or whatever name its enum has there."""
+    if name in tree.archs.archs or arch is None:
+        return name
+    return next((other.name for other in tree.archs.archs.values() if other.enum == arch.enum), name)
 
 
 Place = tuple[TreePath, Piece]

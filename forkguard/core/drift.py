@@ -193,7 +193,7 @@ def _title(group: list[_Judged], rule_title: str) -> str:
     place = f"in {d.symbol}()" if d.symbol and _piece(d).kind is not PieceKind.ENTRY else f"in {d.symbol or d.path}"
     count = "a statement" if len(group) == 1 else f"{len(group)} statements"
     if d.sort is Sort.HAZARD:
-        return rule_title
+        return f"{rule_title}: {d.note}" if d.note else rule_title
     if d.sort is Sort.WEAKER:
         guarded = d.ours and d.theirs and len(d.ours.guards) > len(d.theirs.guards)
         return f"{'only under a condition' if guarded else 'outside the loop'}: {rule_title}"

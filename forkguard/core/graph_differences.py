@@ -190,10 +190,10 @@ def _paired(theirs: list[Match], ours: list[Match]) -> tuple[list[tuple[Match, M
     free = list(ours)
     pairs: list[tuple[Match, Match]] = []
     rest: list[Match] = []
-    for exact in (True, False):
+    for same in (_same_place, _same_words, _same_symbol):
         rest = []
         for match in theirs:
-            partner = next((other for other in free if _same(match, other, exact=exact)), None)
+            partner = next((other for other in free if same(match, other)), None)
             if partner is None:
                 rest.append(match)
             else:
@@ -203,8 +203,16 @@ def _paired(theirs: list[Match], ours: list[Match]) -> tuple[list[tuple[Match, M
     return pairs, rest
 
 
-def _same(one: Match, other: Match, *, exact: bool) -> bool:
-    return one.piece.key == other.piece.key if exact else one.piece.symbol == other.piece.symbol
+def _same_place(one: Match, other: Match) -> bool:
+    return _same_words(one, other) and _same_symbol(one, other)
+
+
+def _same_words(one: Match, other: Match) -> bool:
+    return one.piece.key == other.piece.key
+
+
+def _same_symbol(one: Match, other: Match) -> bool:
+    return one.piece.symbol == other.piece.symbol
 
 
 def _weaker(trees: Trees, its: Family, rules: Iterable[Rule]) -> Iterator[Difference]:

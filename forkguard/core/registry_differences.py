@@ -1,30 +1,65 @@
 """Differences between registries, and hazards: rules between places that are broken."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from forkguard.core.archs import SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Trees, belongs
 from forkguard.core.registries import FORMS, entries
 from forkguard.core.rules import Breach, Rule, breaches, is_registry, matches
-from forkguard.core.syntax import PieceKind
+from forkguard.core.syntax import Piece, PieceKind
+
+SPECULATIVE = "speculative"
+"""The name under which differences in lists of speculative types are told; it is no arch."""
 
 
 def registry_differences(trees: Trees, families: Sequence[Family], rules: Sequence[Rule]) -> Iterator[Difference]:
     """What differs in the places that list the families' archs; other archs' entries are left alone."""
-    kept = {arch.name for its in families for arch in its.fork}
-    members = [arch for its in families for arch in (*its.fork, *its.upstream) if arch.name in kept]
-    enums = {arch.enum: arch.name for arch in members}
-    own = {root for arch in members for root in arch.lineage}
-    sides = (("fork", trees.fork), ("upstream", trees.upstream), ("base", trees.base))
-    listed = {piece.symbol for _, tree in sides for _, piece in entries(tree, enums)}
+    enums, aliases = _identities(families)
+    types = _spec_types(trees)
+    own = {root for its in families for arch in (*its.fork, *its.upstream) for root in arch.lineage}
+    listed = {piece.symbol for _, tree in trees.sides for _, piece in entries(tree, [*enums, *types, *aliases])}
     registries = {symbol for symbol in listed if symbol.split("::")[0] not in own}
-    places = {side: _registry_places(tree, registries) for side, tree in sides}
+    places = {side: _registry_places(tree, registries) for side, tree in trees.sides}
+    for side in ("upstream", "base") if aliases else ():
+        places[side] = {symbol: _under_our_names(found, aliases) for symbol, found in places[side].items()}
     for symbol in sorted(registries):
         yield from _one_registry(
-            {side: places[side].get(symbol, []) for side in places}, enums,
+            {side: places[side].get(symbol, []) for side in places}, enums | types,
             next((rule for rule in rules if is_registry(rule, symbol)), None),
         )  # fmt: skip
+
+
+def _identities(families: Sequence[Family]) -> tuple[dict[str, str], dict[str, str]]:
+    """Each enum of an arch that the fork has, with the arch's name; and upstream's enums that the fork renamed."""
+    ours = {arch.name: arch for its in families for arch in its.fork}
+    enums = {arch.enum: name for name, arch in ours.items()}
+    aliases = {
+        arch.enum: ours[arch.name].enum
+        for its in families
+        for arch in (*its.upstream, *its.base)
+        if arch.name in ours and arch.enum not in enums
+    }
+    return enums, aliases
+
+
+def _spec_types(trees: Trees) -> dict[str, str]:
+    """The speculative types that the fork knows: a type that it has not at all is no drift of its archs."""
+    return {
+        name: SPECULATIVE
+        for path in trees.fork.mentioning(b"enum common_speculative_type")
+        for unit in trees.fork.parse(path).units
+        if unit.symbol == "common_speculative_type"
+        for name in unit.enumerators
+    }
+
+
+def _under_our_names(places: Iterable[Place], aliases: Mapping[str, str]) -> list[Place]:
+    return [
+        (path, replace(piece, tokens=tuple(aliases.get(token, token) for token in piece.tokens)))
+        for path, piece in places
+    ]
 
 
 def _registry_places(tree: SourceTree, symbols: set[str]) -> dict[str, list[Place]]:
@@ -49,8 +84,8 @@ def _one_registry(
         base=[piece for _, piece in sides["base"]],
     )
     where = {(piece.start, piece.line): path for path, piece in fork}
-    labels = {(piece.kind, piece.text) for _, piece in fork}
-    missing_labels = {(missing.piece.kind, missing.piece.text) for missing in result.missing}
+    labels = {_label(piece) for _, piece in fork}
+    missing_labels = {_label(missing.piece) for missing in result.missing}
     for missing in result.missing:
         their_path, theirs = upstream[missing.index]
         arch = next((enums[enum] for enum in theirs.enumerators if enum in enums), None)
@@ -58,17 +93,22 @@ def _one_registry(
             path, line = belongs(missing, where, fork, their_path)
             yield Difference(
                 Sort.MISSING, arch, rule, theirs.symbol, path, line, theirs=theirs, their_path=their_path,
-                index=missing.index, in_base=missing.in_base, other_outcome=(theirs.kind, theirs.text) in labels,
+                index=missing.index, in_base=missing.in_base, other_outcome=_label(theirs) in labels,
             )  # fmt: skip
     for stale in result.stale:
         path, ours = fork[stale.index]
         arch = next((enums[enum] for enum in ours.enumerators if enum in enums), None)
-        if arch is not None and (ours.kind, ours.text) not in missing_labels:
+        if arch is not None and _label(ours) not in missing_labels:
             their_path = next((p for p, _ in upstream), path)
             yield Difference(
                 Sort.STALE, arch, None, ours.symbol, path, ours.line, ours=ours, our_path=path, their_path=their_path,
                 index=stale.index,
             )  # fmt: skip
+
+
+def _label(piece: Piece) -> tuple[str, ...]:
+    """What an entry is about, whatever it says of it: its enumerators in a table, its words elsewhere."""
+    return (piece.kind, *piece.enumerators) if piece.kind is PieceKind.ENTRY else (piece.kind, piece.text)
 
 
 # -- hazards -------------------------------------------------------------------------------------------
@@ -102,7 +142,7 @@ def _hazard(trees: Trees, known: Mapping[str, Rule], ours: Breach | None, theirs
         place[0] if place else breach.have.path, place[1].line if place else None,
         ours=ours.have.piece if ours else None, our_path=ours.have.path if ours else None,
         theirs=shown.piece if shown else None,
-        their_path=shown.path if shown else None, both=theirs is not None,
+        their_path=shown.path if shown else None, both=theirs is not None, note=breach.note,
     )  # fmt: skip
 
 

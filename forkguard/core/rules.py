@@ -1,14 +1,15 @@
 """Wiring rules: data about what an arch's graph and its registries must have, read from TOML.
 
-A rule has one of three forms. `statement`: the arch's functions hold a match of a tree-sitter query
+A rule has one of four forms. `statement`: the arch's functions hold a match of a tree-sitter query
 (inside a loop whose header matches `loop`, if that is given). `registry`: a place named by `symbol` lists
-the arch. `pair`: an arch that has the feature `if` needs the feature `then`. Rules are evaluated on any
-tree; comparing two trees is the work of `forkguard.core.drift`.
+the arch. `pair`: an arch that has the feature `if` needs the feature `then`. `consensus`: of the archs that
+have the feature `if`, at least the part `share` has the feature `then`, and the others stand out. Rules are
+evaluated on any tree; comparing two trees is the work of `forkguard.core.differences` and its neighbours.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,8 +23,9 @@ from forkguard.core.syntax import LANGUAGE, Piece, Unit
 from forkguard.errors import UsageProblem
 
 _FIELDS = {"id", "form", "title", "severity", "why", "log", "drafts", "mend", "pulls", "exempt", "query", "loop",
-           "block", "symbol", "if", "then"}  # fmt: skip
-_NEEDED = {"statement": {"query"}, "registry": {"symbol"}, "pair": {"if", "then"}}
+           "block", "symbol", "if", "then", "share"}  # fmt: skip
+_NEEDED = {"statement": {"query"}, "registry": {"symbol"}, "pair": {"if", "then"},
+           "consensus": {"if", "then", "share"}}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Rule:
     symbol: str = ""
     given: str = ""
     needs: str = ""
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +93,17 @@ def _rule(table: dict[str, object], *, name: str) -> Rule:
         mend=_one_line(table.get("mend", "")), pulls=tuple(PullNumber(int(word)) for word in _words(table, "pulls")),
         exempt=frozenset(_words(table, "exempt")), query=str(table.get("query", "")),
         loop=str(table.get("loop", "")), block=table.get("block") is True, symbol=str(table.get("symbol", "")),
-        given=str(table.get("if", "")), needs=str(table.get("then", "")),
+        given=str(table.get("if", "")), needs=str(table.get("then", "")), share=_share(table, where=where),
     )  # fmt: skip
     _compiled_or_said(rule, where=where)
     return rule
+
+
+def _share(table: dict[str, object], *, where: str) -> float:
+    value = table.get("share", 1.0)
+    if not isinstance(value, (int, float)) or not 0.5 < value <= 1:
+        raise UsageProblem(f"share is {value!r}, not a number above 0.5 and up to 1", where=where)
+    return float(value)
 
 
 def _one_line(value: object) -> str:
@@ -211,25 +221,53 @@ def subject_exists(rule: Rule, tree: SourceTree) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A broken `pair` rule: the arch has `have` (where the first feature stands) and lacks the second."""
+    """A broken `pair` or `consensus` rule: the arch has `have` (where the first feature stands), not the second.
+
+    `note` says how the arch's siblings do it, for a consensus.
+    """
 
     rule: Rule
     arch: Arch
     have: Match
+    note: str = ""
+
+
+_FEWEST_SIBLINGS = 3
 
 
 def breaches(rules: Iterable[Rule], tree: SourceTree, archs: Iterable[Arch]) -> tuple[Breach, ...]:
-    """Every pair rule that a tree breaks for one of the archs."""
+    """Every pair or consensus rule that a tree breaks for one of the archs."""
     known = {rule.id: rule for rule in rules}
-    found = []
+    asked = {arch.name: arch for arch in archs}
+    found: list[Breach] = []
     for rule in known.values():
-        if rule.form != "pair" or rule.given not in known or rule.needs not in known:
-            continue
-        given, needs = known[rule.given], known[rule.needs]
-        if not subject_exists(given, tree) or not subject_exists(needs, tree):
-            continue
-        for arch in archs:
-            have = matches(given, tree, arch) if arch.name not in rule.exempt else ()
-            if have and not matches(needs, tree, arch):
-                found.append(Breach(rule, arch, have[0]))
+        if rule.given in known and rule.needs in known:
+            given, needs = known[rule.given], known[rule.needs]
+            if subject_exists(given, tree) and subject_exists(needs, tree):
+                found += (
+                    _pair(rule, tree, asked, known) if rule.form == "pair" else _consensus(rule, tree, asked, known)
+                )
     return tuple(found)
+
+
+def _pair(rule: Rule, tree: SourceTree, asked: Mapping[str, Arch], known: Mapping[str, Rule]) -> Iterator[Breach]:
+    for arch in asked.values():
+        have = matches(known[rule.given], tree, arch) if arch.name not in rule.exempt else ()
+        if have and not matches(known[rule.needs], tree, arch):
+            yield Breach(rule, arch, have[0])
+
+
+def _consensus(
+    rule: Rule, tree: SourceTree, asked: Mapping[str, Arch], known: Mapping[str, Rule]
+) -> Iterator[Breach]:
+    if not any(matches(known[rule.given], tree, arch) for arch in asked.values()):
+        return
+    siblings = {
+        name: have[0] for name, arch in tree.archs.archs.items() if (have := matches(known[rule.given], tree, arch))
+    }
+    keep = {name for name in siblings if matches(known[rule.needs], tree, tree.archs.archs[name])}
+    for name in [name for name in siblings if name in asked and name not in keep and name not in rule.exempt]:
+        others = len(siblings) - 1
+        if others >= _FEWEST_SIBLINGS and len(keep) / others >= rule.share:
+            note = f"{len(keep)} of its {others} siblings have it"
+            yield Breach(rule, asked[name], siblings[name], note)

@@ -12,7 +12,7 @@ from forkguard.core.findings import ArchReport, ArchStatus, Base, DriftReport, F
 from forkguard.core.graph_differences import graph_differences
 from forkguard.core.history import Sought, removals
 from forkguard.core.names import BlobHash, CommitHash, TreePath
-from forkguard.core.registry_differences import hazards, registry_differences
+from forkguard.core.registry_differences import SPECULATIVE, hazards, registry_differences
 from forkguard.core.rules import Rule, subject_exists
 from forkguard.ports import Repository, Talk
 
@@ -38,7 +38,7 @@ def run_drift(
     if talk:
         talk.step("reading both trees")
     trees = read_trees(repo, fork=fork.commit, upstream=upstream.commit, base=base.commit)
-    present = [name for name in dict.fromkeys(archs) if name in trees.fork.archs.archs]
+    present = [name for name in dict.fromkeys(archs) if _is_present(name, trees)]
     families = _families(trees, present)
     different = _differences(trees, families, rules, talk)
     history = attribute(repo, different, trees, fork=fork.commit, upstream=upstream.commit, base=base.commit)
@@ -47,6 +47,8 @@ def run_drift(
     names = [arch.name for its in families for arch in its.fork]
     reports = [_absent(name, trees) for name in dict.fromkeys(archs) if name not in present]
     reports += [_report(name, trees, found) for name in names]
+    if any(finding.arch == SPECULATIVE for finding in found):
+        reports.append(ArchReport(SPECULATIVE, ArchStatus.DRIFT, (), "lists of speculative types, not an arch"))
     said = [*_unread(trees, names), *_disarmed(rules, trees)]
     return DriftReport(fork, upstream, base, tuple(reports), tuple(found), tuple(said))
 
@@ -190,8 +192,16 @@ def _report(name: str, trees: Trees, found: Sequence[Finding]) -> ArchReport:
     return ArchReport(name, status, arch.files, remark)
 
 
+def _is_present(name: str, trees: Trees) -> bool:
+    """Whether the fork has the arch: named, and with a model class unless upstream makes none either."""
+    ours, theirs = trees.fork.archs.archs.get(name), trees.upstream.archs.archs.get(name)
+    return ours is not None and (ours.cls is not None or theirs is None or theirs.cls is None)
+
+
 def _absent(name: str, trees: Trees) -> ArchReport:
     theirs = trees.upstream.archs.archs.get(name)
+    if name in trees.fork.archs.archs:
+        return ArchReport(name, ArchStatus.ABSENT, (), "the fork names it, but makes no model class for it")
     alike = difflib.get_close_matches(name, [*trees.fork.archs.archs], n=3, cutoff=0.6)
     remark = "upstream has it" if theirs else "upstream has no such arch either"
     if alike:
