@@ -39,7 +39,7 @@ bench: $(READY) ## Ratios against git and other tools (all, or BENCH="startup dr
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(READY) ## The pages, in ./site
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html is the first page"
 
 lock: ## Choose package versions anew (needs uv)
