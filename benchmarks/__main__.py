@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.build import second_tree_against_ninja
 from benchmarks.drift import drift_against_blame
+from benchmarks.gate import warm_gate_with_probe
 from benchmarks.startup import help_against_python
 from benchmarks.timing import Measured, show
 
@@ -14,6 +15,7 @@ BENCHMARKS: dict[str, Callable[[], Measured]] = {
     "startup": help_against_python,
     "drift": drift_against_blame,
     "build": second_tree_against_ninja,
+    "gate": warm_gate_with_probe,
 }
 
 

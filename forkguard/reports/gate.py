@@ -1,7 +1,9 @@
 """A gate run as JSON (`forkguard/gate@1`, also the receipt) and as text for a terminal."""
 
 import json
+import shlex
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from forkguard.core.completion import Answer
 from forkguard.core.gate import Arm, Asked, Check, CheckName, GateReport, ServerEnd, Suspect, Trouble, Verdict
@@ -158,7 +160,7 @@ def to_text(report: GateReport, *, receipt: str | None) -> str:
     lines += [f"  warning: {warning}" for warning in report.warnings]
     if receipt is not None:
         lines.append(f"receipt: {receipt}")
-    lines += _next(report)
+    lines += _next(report, receipt)
     return "\n".join(_safe(line) for line in lines) + "\n"
 
 
@@ -207,13 +209,17 @@ def _trouble_lines(trouble: Trouble) -> list[str]:
     return lines + [f"    frame:  {line}" for line in trouble.frames[:_SHOWN_FRAMES]]
 
 
-def _next(report: GateReport) -> list[str]:
+def _next(report: GateReport, receipt: str | None) -> list[str]:
+    """What mends it, else the log that tells more."""
     reason = report.reason
     if reason is None:
         return []
     commands = dict.fromkeys(suspect.command for suspect in reason.suspects)
     if commands:
         return [f"next: {' && '.join(commands)}"]
+    arm = next((arm for arm in report.arms if any(one.get("arm") == arm.plan.name for one in reason.evidence)), None)
+    if arm is not None and receipt is not None:
+        return [f"next: less {shlex.quote(str(PurePath(receipt).with_name(arm.end.log_file)))}"]
     return [f"next: forkguard drift --arch {report.settings.arch}"]
 
 

@@ -46,7 +46,7 @@ def gate(
     settings: GateSettings = SETTINGS,
     port: Callable[[], int] = free_port,
     suspects: Callable[[], Sequence[Suspect]] = tuple,
-    widths: tuple[int, ...] = (3, 7),
+    widths: tuple[int, ...] = (3,),
 ) -> GateReport:
     """The whole gate over one scripted server (or another program), its logs in `folder/logs`."""
     binary = behaviour if isinstance(behaviour, Path) else write_server(folder, behaviour)
