@@ -60,9 +60,10 @@ def _units_by_symbol(trees: Trees, its: Family) -> dict[str, dict[str, list[Loca
         seen: set[Spot] = set()
         for arch in archs:
             units = tuple(lineage_units(tree, arch))
-            classes = {path: unit.symbol.split("::")[0] for path, unit in reversed(units) if unit.symbol}
+            owned = ((path, unit.symbol.split("::")[0]) for path, unit in reversed(units))
+            classes = {path: cls for path, cls in owned if cls in arch.lineage}
             for path, unit in units:
-                spot = (path, unit.node.start_byte)
+                spot = (path, unit.start)
                 if spot not in seen:
                     seen.add(spot)
                     group = unit.symbol or f"# {classes.get(path, path)}"

@@ -294,6 +294,41 @@ def test_other_archs_entries_are_left_alone(desk: Desk) -> None:
     ]
 
 
+COMMON_HEADER = """#pragma once
+
+enum common_speculative_type {
+    COMMON_SPECULATIVE_TYPE_NONE,
+    COMMON_SPECULATIVE_TYPE_DRAFT_DFLASH,
+    COMMON_SPECULATIVE_TYPE_DRAFT_MTP,
+};
+
+struct common_params_speculative {
+    common_speculative_type type = COMMON_SPECULATIVE_TYPE_NONE;
+
+    bool need_n_rs_seq() const {
+        return type == COMMON_SPECULATIVE_TYPE_DRAFT_DFLASH || type == COMMON_SPECULATIVE_TYPE_DRAFT_MTP;
+    }
+};
+"""
+
+
+def test_a_speculative_type_dropped_from_a_list_is_slow_for_every_arch(desk: Desk) -> None:
+    commit = desk.upstream_commit("common : draft types (#221)", {COMMON: COMMON_HEADER})
+    dropped = " || type == COMMON_SPECULATIVE_TYPE_DRAFT_MTP"
+    desk.history.fork.commit("ours: draft types", {COMMON: exchanged(COMMON_HEADER, (dropped, ""))})
+    document = desk.drift("otter", status=1)
+    link = only(document, arch="speculative")
+    assert (link["rule"], link["kind"], link["severity"], link["path"]) == (
+        "speculative-state", "not-ported", "slow", COMMON,
+    )  # fmt: skip
+    assert (link["symbol"], link["text"]) == (
+        "common_params_speculative::need_n_rs_seq", "type == COMMON_SPECULATIVE_TYPE_DRAFT_MTP",
+    )  # fmt: skip
+    assert (link["upstream"]["commit"], link["upstream"]["pr"]) == (commit, 221)
+    desk.history.fork.commit("ours: all of them", {COMMON: COMMON_HEADER})
+    assert quads(desk.drift("otter", status=0)) == [OWN_EDIT]
+
+
 # -- hazards, archs, ledger ------------------------------------------------------------------------------
 
 
