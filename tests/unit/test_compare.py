@@ -1,0 +1,137 @@
+"""Three sides of one unit: what is missing, what is stale, and what is only written otherwise."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkguard.core.compare import Comparison, compare, infer_renames
+from tests.support.cxx import NAMES, distinct_statements, function, pieces_of, statements
+
+
+def sides(*, upstream: list[str], fork: list[str], base: list[str]) -> Comparison:
+    def of(lines: list[str]) -> tuple:  # type: ignore[type-arg]
+        return pieces_of(function(lines))
+
+    return compare(upstream=of(upstream), fork=of(fork), base=of(base))
+
+
+def missing(result: Comparison) -> list[str]:
+    return [one.piece.text for one in result.missing]
+
+
+def words(statement: str) -> str:
+    return pieces_of(function([statement]))[-1].text
+
+
+@given(statements)
+def test_the_same_three_times_differs_in_nothing(lines: list[str]) -> None:
+    result = sides(upstream=lines, fork=lines, base=lines)
+    assert (result.missing, result.stale) == ((), ())
+    assert result.matched == {i: i for i in range(len(pieces_of(function(lines))))}
+
+
+@given(statements, st.data())
+def test_one_statement_deleted_is_exactly_that_one_missing(lines: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(lines) - 1))
+    fork = lines[:at] + lines[at + 1 :]
+    result = sides(upstream=lines, fork=fork, base=lines)
+    assert missing(result) == [words(lines[at])]
+    assert result.missing[0].in_base
+    assert result.stale == ()
+
+
+@given(statements, st.data())
+def test_one_statement_that_upstream_added_is_not_in_the_base(lines: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(lines)))
+    new = data.draw(st.sampled_from([*lines, "fresh_of(cur);"]))
+    result = sides(upstream=[*lines[:at], new, *lines[at:]], fork=lines, base=lines)
+    assert missing(result) == [words(new)]
+    assert not result.missing[0].in_base
+    assert result.stale == ()
+
+
+@given(statements, st.data())
+def test_one_statement_that_upstream_dropped_is_stale(lines: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(lines) - 1))
+    result = sides(upstream=lines[:at] + lines[at + 1 :], fork=lines, base=lines)
+    assert missing(result) == []
+    assert [pieces_of(function(lines))[one.index].text for one in result.stale] == [words(lines[at])]
+
+
+@given(statements, st.randoms(use_true_random=False))
+def test_order_makes_no_difference(lines: list[str], random: object) -> None:
+    fork = list(lines)
+    random.shuffle(fork)  # type: ignore[attr-defined]
+    result = sides(upstream=lines, fork=fork, base=lines)
+    assert (result.missing, result.stale) == ((), ())
+
+
+@given(distinct_statements, st.sampled_from(NAMES))
+def test_a_name_of_the_forks_own_makes_no_difference(lines: list[str], name: str) -> None:
+    """With two witnesses that fit only one name; without, a change is a change."""
+    lines = [*lines, f"witness_of({name});", f"second_of({name}, 1);"]
+    fork = [line.replace(name, "inpL") for line in lines]
+    result = sides(upstream=lines, fork=fork, base=lines)
+    assert result.renames == {name: "inpL"}
+    assert (result.missing, result.stale) == ((), ())
+
+
+@given(distinct_statements, st.data())
+def test_with_other_names_the_missing_statement_is_still_the_only_one(lines: list[str], data: st.DataObject) -> None:
+    lines = [*lines, "witness_of(cur);", "second_of(cur, 1);"]
+    at = data.draw(st.integers(0, len(lines) - 3))
+    fork = [line.replace("cur", "inpL") for line in lines[:at] + lines[at + 1 :]]
+    assert missing(sides(upstream=lines, fork=fork, base=lines)) == [words(lines[at])]
+
+
+@given(statements, st.data())
+def test_what_was_removed_and_put_back_is_there(lines: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(lines) - 1))
+    back = [*lines[:at], *lines[at + 1 :], lines[at]]
+    assert missing(sides(upstream=lines, fork=back, base=lines)) == []
+
+
+def test_a_single_witness_is_no_renaming() -> None:
+    result = sides(upstream=["a = b;", "c(d);"], fork=["a = z;", "c(d);"], base=["a = b;", "c(d);"])
+    assert result.renames == {}
+    assert missing(result) == ["a = b ;"]
+    assert result.missing[0].in_base
+    assert result.missing[0].replaced
+
+
+def test_two_names_exchanged_are_a_change() -> None:
+    lines = ["f(cur, prev);", "g(cur, prev);", "h(cur, prev);"]
+    fork = ["f(prev, cur);", "g(prev, cur);", "h(prev, cur);"]
+    assert len(missing(sides(upstream=lines, fork=fork, base=lines))) == 3
+
+
+def test_members_calls_and_types_are_no_local_names() -> None:
+    ours = pieces_of(function(["x->keys = old_of(a);", "x->keys = old_of(b);"]))
+    theirs = pieces_of(function(["x->vals = new_of(a);", "x->vals = new_of(b);"]))
+    assert infer_renames(ours=ours, theirs=theirs) == {}
+
+
+def test_a_missing_piece_knows_behind_which_piece_it_belongs() -> None:
+    result = sides(upstream=["a();", "b();", "c();"], fork=["a();", "c();"], base=["a();", "c();"])
+    one = result.missing[0]
+    assert one.after is not None
+    assert (one.after.text, one.replaced, one.in_base) == ("a ( ) ;", False, False)
+
+
+def test_a_duplicate_is_counted() -> None:
+    result = sides(upstream=["a();", "a();", "a();"], fork=["b();"], base=["a();"])
+    assert [one.in_base for one in result.missing] == [True, False, False]
+
+
+def test_a_line_that_upstream_dropped_and_the_fork_dropped_too_is_nothing() -> None:
+    result = sides(upstream=["a();"], fork=["a();"], base=["a();", "b();"])
+    assert (result.missing, result.stale) == ((), ())
+
+
+def test_the_forks_own_lines_are_nothing() -> None:
+    result = sides(upstream=["a();"], fork=["ours();", "a();", "more();"], base=["a();"])
+    assert (result.missing, result.stale) == ((), ())
+
+
+def test_a_side_without_the_unit() -> None:
+    assert missing(compare(upstream=pieces_of("void f() { a(); }"), fork=(), base=())) == ["void f ( )", "a ( ) ;"]
+    assert compare(upstream=(), fork=pieces_of("void f() { a(); }"), base=()).stale == ()
