@@ -5,6 +5,7 @@ line ends, as text with surrogate escapes, so that every byte comes back as it w
 """
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +14,8 @@ from unidiff.patch import Hunk as UnidiffHunk
 from unidiff.patch import PatchSet
 
 from forkguard.core.names import BlobHash, TreePath
+
+_NAME = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
 
 
 class Outcome(StrEnum):
@@ -254,6 +257,24 @@ def _nearest(wanted: Sequence[str], lines: Sequence[str], near: int) -> int | No
     places = (at for at in range(len(lines) - size + 1) if lines[at] == wanted[0])
     matches = [at for at in places if tuple(lines[at : at + size]) == tuple(wanted)]
     return min(matches, key=lambda at: abs(at - near), default=None)
+
+
+def missing_names(hunk: Hunk, *, old: Sequence[str], ours: Sequence[str]) -> tuple[str, ...]:
+    """Names that the hunk's new lines take from upstream's file and that the fork's file does not have.
+
+    A fork that calls a variable otherwise gets such a line without any conflict.
+
+    >>> new = Hunk("@@", 0, ("f();\\n",), ("f();\\n", "use(cur);\\n"), (Change(1, (), ("use(cur);\\n",)),))
+    >>> missing_names(new, old=["int cur;\\n", "use(0);\\n"], ours=["int inp;\\n", "use(0);\\n"])
+    ('cur',)
+    """
+    used = dict.fromkeys(name for change in hunk.changes for line in change.added for name in _NAME.findall(line))
+    known, there = _names(old), _names(ours)
+    return tuple(name for name in used if name in known and name not in there)
+
+
+def _names(lines: Sequence[str]) -> set[str]:
+    return {name for line in lines for name in _NAME.findall(line)}
 
 
 def with_hunks(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:

@@ -74,6 +74,14 @@ class HunkReport:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingName:
+    """A name that ported lines use, that upstream's file had before and the fork's file has not."""
+
+    symbol: str
+    path: TreePath
+
+
+@dataclass(frozen=True, slots=True)
 class Stat:
     """The size of what was ported, as git counts it."""
 
@@ -109,6 +117,7 @@ class PortReport:
     patchset: str
     hunks: tuple[HunkReport, ...]
     stat: Stat
+    missing: tuple[MissingName, ...] = ()
     follow_ups: tuple[FollowUp, ...] = ()
     hazards: tuple[Finding, ...] = ()
     conflicts: tuple[Conflict, ...] = ()

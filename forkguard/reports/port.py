@@ -61,7 +61,9 @@ def port_document(report: PortReport) -> dict[str, Any]:
             for hunk in report.hunks
         ],
         "stat": {"files": report.stat.files, "added": report.stat.added, "removed": report.stat.removed},
-        "prerequisites": [],
+        "prerequisites": [
+            {"symbol": name.symbol, "path": _clean(name.path), "commit": None, "pr": None} for name in report.missing
+        ],
         "follow_ups": [{"pr": item.pull, "commit": item.commit, "why": item.why} for item in report.follow_ups],
         "hazards": [finding_document(finding) for finding in report.hazards],
         "archs": list(report.archs),
@@ -106,6 +108,12 @@ def port_text(report: PortReport) -> RenderableType:
     parts: list[RenderableType] = [_head(report), "", _table(report.hunks)]
     if report.conflicts:
         parts += ["", Text("Conflicts", style="bold"), *(_conflict_text(conflict) for conflict in report.conflicts)]
+    if report.missing:
+        parts += [
+            "",
+            Text("Names that the fork's files do not have (look at these lines before you build)", style="bold"),
+        ]
+        parts += [Text(f"  {printable(name.symbol)}  {printable(name.path)}") for name in report.missing]
     if report.hazards:
         parts += ["", Text("Hazards", style="bold"), *(_hazard(finding) for finding in report.hazards)]
     if report.follow_ups:

@@ -13,11 +13,12 @@ from forkguard.core.hunks import (
     content_of,
     fit,
     lines_of,
+    missing_names,
     with_hunks,
 )
 from forkguard.core.merges import Conflict, Merged, header_of, regions
 from forkguard.core.names import BlobHash, TreeHash, TreePath
-from forkguard.core.porting import HunkReport, Pick
+from forkguard.core.porting import HunkReport, MissingName, Pick
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.errors import CouldNotWork
 from forkguard.ports import Bench
@@ -34,7 +35,8 @@ class Applied:
     tree: TreeHash | None
     merged: Merged | None
     hunks: tuple[HunkReport, ...]
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[Conflict, ...] = ()
+    missing: tuple[MissingName, ...] = ()
 
 
 def apply_pick(bench: Bench, pick: Pick, *, ours: TreeHash, theirs_label: str) -> Applied:
@@ -54,13 +56,14 @@ def apply_pick(bench: Bench, pick: Pick, *, ours: TreeHash, theirs_label: str) -
     judged = _judge(bench, files, before=before, ours=ours)
     theirs = _left_out(bench, after, judged)
     if theirs == before:
-        return Applied(ours, None, _reports(pick, judged, {}, converted), ())
+        return Applied(ours, None, _reports(pick, judged, {}, converted))
     merged = bench.merge(before, ours, theirs, ours_label=OURS_LABEL, theirs_label=theirs_label)
     settled = {path: _settle(bench, file, fits, merged) for path, (file, fits) in judged.items()}
     reports = _reports(pick, judged, settled, converted)
+    missing = _missing_names(bench, judged, ours)
     if not merged.stages and not merged.messages:
-        return Applied(merged.tree, None, reports, ())
-    return Applied(None, merged, reports, _conflicts(bench, merged, files))
+        return Applied(merged.tree, None, reports, missing=missing)
+    return Applied(None, merged, reports, _conflicts(bench, merged, files), missing)
 
 
 def check_paths(files: Sequence[FileChange]) -> None:
@@ -165,6 +168,27 @@ def _left_out(bench: Bench, after: TreeHash, judged: Mapping[TreePath, tuple[Fil
         old = lines_of(bench.blobs([file.old_blob])[file.old_blob])
         edits[path] = TreeEntry(file.mode, bench.put_blob(content_of(with_hunks(old, wanted))))
     return bench.edit(after, edits)
+
+
+def _missing_names(
+    bench: Bench, judged: Mapping[TreePath, tuple[FileChange, _Judged]], ours: TreeHash
+) -> tuple[MissingName, ...]:
+    entries = bench.entries(ours, [file.old_path for file, _ in judged.values()])
+    pairs = [
+        (file, fits, entries[file.old_path])
+        for file, fits in judged.values()
+        if file.old_path in entries and file.kind in (FileKind.MODIFIED, FileKind.RENAMED)
+    ]
+    edited = [(file, fits, entry) for file, fits, entry in pairs if entry.is_file and entry.blob != file.old_blob]
+    contents = bench.blobs(blob for file, _, entry in edited for blob in (file.old_blob, entry.blob))
+    found: dict[MissingName, None] = {}
+    for file, fits, entry in edited:
+        old, mine = lines_of(contents[file.old_blob]), lines_of(contents[entry.blob])
+        for hunk, fitted in fits:
+            if hunk is not None and fitted.outcome is not Outcome.ALREADY_PRESENT:
+                names = missing_names(hunk, old=old, ours=mine)
+                found |= dict.fromkeys(MissingName(name, file.path) for name in names)
+    return tuple(found)
 
 
 # -- what the merge decided ----------------------------------------------------------------------------

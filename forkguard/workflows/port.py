@@ -13,7 +13,7 @@ from forkguard.core.hunks import FileChange, Outcome
 from forkguard.core.journal import Journal, Phase
 from forkguard.core.names import CommitHash, PullNumber, TreeHash
 from forkguard.core.patchset import MANIFEST, Manifest, parse_manifest
-from forkguard.core.porting import AbortReport, Hazards, HunkReport, Pick, PortReport, PortStatus, Stat
+from forkguard.core.porting import AbortReport, Hazards, HunkReport, MissingName, Pick, PortReport, PortStatus, Stat
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.ports import Bench, Checkouts, PatchsetStore, PortJournal, Repository, Talk
 from forkguard.workflows.apply_change import Applied, apply_pick
@@ -46,6 +46,7 @@ class _Replay:
     made: tuple[tuple[CommitHash, Pick], ...]
     tip: CommitHash
     hunks: tuple[HunkReport, ...]
+    missing: tuple[MissingName, ...]
     stopped: Applied | None = None
     at: int = 0
 
@@ -190,21 +191,23 @@ def _run(journal: Journal, tools: PortTools) -> PortReport:
 def _replay(journal: Journal, tools: PortTools) -> _Replay:
     tip, hunks = journal.onto, list[HunkReport]()
     made: list[tuple[CommitHash, Pick]] = []
+    missing: dict[MissingName, None] = {}
     label = f"upstream #{journal.source.pull}"
     for index, pick in enumerate(journal.source.picks):
         ours = tools.bench.commit(tip).tree
         applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label)
+        missing |= dict.fromkeys(applied.missing)
         tree = applied.tree or journal.resolved.get(index)
         if applied.tree is None and tree is not None:
             hunks += [_decided(hunk) for hunk in applied.hunks]
         else:
             hunks += applied.hunks
         if tree is None:
-            return _Replay(tuple(made), tip, tuple(hunks), applied, index)
+            return _Replay(tuple(made), tip, tuple(hunks), tuple(missing), applied, index)
         if tree != ours:
             tip = _commit(pick, tree, parent=tip, journal=journal, tools=tools)
             made.append((tip, pick))
-    return _Replay(tuple(made), tip, tuple(hunks))
+    return _Replay(tuple(made), tip, tuple(hunks), tuple(missing))
 
 
 def _decided(hunk: HunkReport) -> HunkReport:
@@ -312,6 +315,7 @@ def _report(journal: Journal, replay: _Replay, status: PortStatus, tools: PortTo
         patchset=journal.patchset,
         hunks=replay.hunks,
         stat=stat,
+        missing=replay.missing,
         follow_ups=manifest.follow_ups if manifest else (),
         hazards=hazards.findings,
         conflicts=stopped.conflicts if stopped else (),

@@ -1,6 +1,7 @@
 """`forkguard port` where nothing stops it: what it makes, what it writes, what it leaves alone."""
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -161,6 +162,18 @@ def test_neighbours_that_the_fork_edited_are_merged(desk: Desk, history: MiniHis
 
     assert outcomes(document) == [("llama-arch.cpp", "clean"), ("heron.cpp", "three-way")]
     assert 'cb(cur, "layer_out", il);' in history.fork.text(HERON, ref="forkguard/201")
+
+
+def test_a_name_that_the_fork_calls_otherwise_is_said(desk: Desk, history: MiniHistory) -> None:
+    text = (history.fork.path / HERON).read_text()
+    history.fork.commit("ours: inpL", {HERON: re.sub(r"\bcur\b", "inpL", text)})
+    renamed = desk.json("port", "201", status=1)
+
+    assert {"symbol": "cur", "path": HERON, "commit": None, "pr": None} in renamed["prerequisites"]
+    jsonschema.validate(renamed, SCHEMA)
+    assert desk.run("port", "--abort").status == 0
+    lines = desk.run("port", "201").out.splitlines()
+    assert f"  cur  {HERON}" in lines
 
 
 def test_a_request_that_is_there_already_writes_nothing(desk: Desk, history: MiniHistory) -> None:
