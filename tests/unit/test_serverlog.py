@@ -282,9 +282,9 @@ def test_stages_go_forward_only() -> None:
         ("ctx: constructing llama_context", Stage.CONTEXT),
         ("srv: model loaded", Stage.LOADED),
         ("srv: server is listening on here", Stage.LISTENING),
-        ("slot: processing task", Stage.REQUEST),
+        ("slot: processing task, number = 1", Stage.REQUEST),
         ("slot:        eval time = 1.00 ms / 2 tokens", Stage.ANSWERED),
-        ("slot: processing task", Stage.ANSWERED),
+        ("slot: processing task, number = 1", Stage.ANSWERED),
         ("srv: cleaning up before exit", Stage.EXITING),
     ]
     parser = LogParser()
