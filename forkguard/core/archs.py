@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from forkguard.core.names import TreePath
+from forkguard.core.pysource import parse_python
 from forkguard.core.syntax import PieceKind, SourceFile, Unit, parse
 
 CXX_SUFFIXES = (".cpp", ".cc", ".cxx", ".h", ".hpp")
-SOURCE_FOLDERS = ("src", "common")
+PYTHON_SUFFIX = ".py"
+SOURCE_FOLDERS = ("src", "common", "gguf-py/gguf", "conversion")
 """Where archs and the registries that list them live; tests, tools and vendored code are not read."""
 
+_NAME_AT = 2  # MODEL_ARCH.X : "name"
 _CLASS = r"(?:llama_model|llm_build)_\w+"
 _CREATES = re.compile(rf"\b(?:new|make_unique <) ({_CLASS})\b")
 _DEFINES = re.compile(
@@ -21,15 +24,20 @@ _BASES = re.compile(r"\b(?:public|protected|private) ([\w :]+?)(?: <| ,| \{|$)")
 _MENTIONED = re.compile(rf"\b({_CLASS})\b")
 
 
+def is_source(path: str) -> bool:
+    """Whether a file is of a language that is compared."""
+    return path.endswith((*CXX_SUFFIXES, PYTHON_SUFFIX))
+
+
 class SourceTree:
-    """The C++ files of one commit, by path; each is parsed when it is first asked for."""
+    """The C++ and Python files of one commit, by path; each is parsed when it is first asked for."""
 
     def __init__(self, files: Mapping[TreePath, bytes]) -> None:
-        self.files = {path: data for path, data in files.items() if path.endswith(CXX_SUFFIXES)}
+        self.files = {path: data for path, data in files.items() if is_source(path)}
 
     def parse(self, path: TreePath) -> SourceFile:
         """The parsed file. Raises `KeyError` for a path that is not there."""
-        return parse(self.files[path])
+        return parse_python(self.files[path]) if path.endswith(PYTHON_SUFFIX) else parse(self.files[path])
 
     def mentioning(self, *words: bytes) -> tuple[TreePath, ...]:
         """The files that hold one of the words, in the order of their paths."""
@@ -40,6 +48,18 @@ class SourceTree:
         if word not in self._known:
             self._known[word] = tuple(path for path in self._paths if holds(self.files[path], word))
         return self._known[word]
+
+    @cached_property
+    def python_names(self) -> tuple[tuple[str, str], ...]:
+        """Each `MODEL_ARCH.X` of the Python side with the arch that `MODEL_ARCH_NAMES` makes of it."""
+        return tuple(
+            (piece.tokens[0], piece.tokens[2].strip("\"'"))
+            for path in self.mentioning(b"MODEL_ARCH_NAMES")
+            for unit in self.parse(path).units
+            if unit.symbol == "MODEL_ARCH_NAMES"
+            for piece, _ in unit.entries
+            if len(piece.tokens) > _NAME_AT
+        )
 
     @cached_property
     def _known(self) -> dict[bytes, tuple[TreePath, ...]]:
@@ -100,6 +120,8 @@ def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
     bases: dict[str, set[str]] = {}
     definitions: dict[str, list[TreePath]] = {}
     for path in tree.mentioning(b"LLM_ARCH_NAMES", b"llama_model_", b"llm_build_"):
+        if path.endswith(PYTHON_SUFFIX):
+            continue
         facts = facts_of(tree.files[path])
         for name, enum in facts.names:
             enums.setdefault(name, enum)
@@ -203,7 +225,7 @@ def _aliases(source: bytes) -> Iterable[tuple[str, str]]:
     for unit in _units(source, b"using graph"):
         outer = unit.symbol.split("::")[0]
         named = [cls for cls in _MENTIONED.findall(unit.text.decode("utf-8", "replace")) if cls != outer]
-        if unit.node.type == "alias_declaration" and named:
+        if unit.node is not None and unit.node.type == "alias_declaration" and named:
             yield outer, named[0]
 
 

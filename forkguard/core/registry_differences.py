@@ -16,7 +16,7 @@ SPECULATIVE = "speculative"
 
 def registry_differences(trees: Trees, families: Sequence[Family], rules: Sequence[Rule]) -> Iterator[Difference]:
     """What differs in the places that list the families' archs; other archs' entries are left alone."""
-    enums, aliases = _identities(families)
+    enums, aliases = _identities(trees, families)
     types = _spec_types(trees)
     own = {root for its in families for arch in (*its.fork, *its.upstream) for root in arch.lineage}
     listed = {piece.symbol for _, tree in trees.sides for _, piece in entries(tree, [*enums, *types, *aliases])}
@@ -31,10 +31,11 @@ def registry_differences(trees: Trees, families: Sequence[Family], rules: Sequen
         )  # fmt: skip
 
 
-def _identities(families: Sequence[Family]) -> tuple[dict[str, str], dict[str, str]]:
+def _identities(trees: Trees, families: Sequence[Family]) -> tuple[dict[str, str], dict[str, str]]:
     """Each enum of an arch that the fork has, with the arch's name; and upstream's enums that the fork renamed."""
     ours = {arch.name: arch for its in families for arch in its.fork}
     enums = {arch.enum: name for name, arch in ours.items()}
+    enums |= {enum: name for _, tree in trees.sides for enum, name in tree.python_names if name in ours}
     aliases = {
         arch.enum: ours[arch.name].enum
         for its in families
@@ -84,7 +85,8 @@ def _one_registry(
         base=[piece for _, piece in sides["base"]],
     )
     where = {(piece.start, piece.line): path for path, piece in fork}
-    labels = {_label(piece) for _, piece in fork}
+    taken = set(result.matched.values())
+    labels = {_label(piece) for at, (_, piece) in enumerate(fork) if at not in taken}
     missing_labels = {_label(missing.piece) for missing in result.missing}
     for missing in result.missing:
         their_path, theirs = upstream[missing.index]

@@ -1,14 +1,14 @@
-"""Wiring rules: data about what an arch's graph and its registries must have, read from TOML.
+"""Wiring rules: data about what an arch's graph and its registries must have, and where a tree keeps them.
 
 A rule has one of four forms. `statement`: the arch's functions hold a match of a tree-sitter query
 (inside a loop whose header matches `loop`, if that is given). `registry`: a place named by `symbol` lists
 the arch. `pair`: an arch that has the feature `if` needs the feature `then`. `consensus`: of the archs that
 have the feature `if`, at least the part `share` has the feature `then`, and the others stand out. Rules are
-evaluated on any tree; comparing two trees is the work of `forkguard.core.differences` and its neighbours.
+evaluated on any tree; comparing two trees is the work of `forkguard.core.differences` and its neighbours, reading
+them from TOML that of `forkguard.core.rulebook`.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,12 +20,6 @@ from forkguard.core.findings import Severity
 from forkguard.core.names import PullNumber, TreePath
 from forkguard.core.registries import entries
 from forkguard.core.syntax import LANGUAGE, Piece, Unit
-from forkguard.errors import UsageProblem
-
-_FIELDS = {"id", "form", "title", "severity", "why", "log", "drafts", "mend", "pulls", "exempt", "query", "loop",
-           "block", "symbol", "if", "then", "share"}  # fmt: skip
-_NEEDED = {"statement": {"query"}, "registry": {"symbol"}, "pair": {"if", "then"},
-           "consensus": {"if", "then", "share"}}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,71 +57,10 @@ class Match:
     piece: Piece
 
 
-def read_rules(text: str, *, name: str) -> tuple[Rule, ...]:
-    """Read `[[rule]]` tables. Raises `UsageProblem` naming the file and the rule."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageProblem(f"bad TOML: {error}", where=name, hint="mend the file and try again") from error
-    return tuple(_rule(table, name=name) for table in document.get("rule", []))
-
-
-def _rule(table: dict[str, object], *, name: str) -> Rule:
-    where = f"{name}: rule {table.get('id', '(without id)')}"
-    form = str(table.get("form", ""))
-    if form not in _NEEDED:
-        raise UsageProblem(f"form is {form!r}, not one of {', '.join(_NEEDED)}", where=where)
-    missing = ({"id", "title", "severity", "why"} | _NEEDED[form]) - table.keys()
-    unknown = table.keys() - _FIELDS
-    if missing or unknown:
-        said = [f"lacks {key!r}" for key in sorted(missing)] + [
-            f"has an unknown key {key!r}" for key in sorted(unknown)
-        ]
-        raise UsageProblem("; ".join(said), where=where, hint="docs/rules.md lists the keys of each form")
-    severities = [severity.value for severity in Severity]
-    if table["severity"] not in severities:
-        raise UsageProblem(f"severity is {table['severity']!r}, not one of {', '.join(severities)}", where=where)
-    rule = Rule(
-        id=str(table["id"]), form=form, title=str(table["title"]), severity=Severity(str(table["severity"])),
-        why=_one_line(table["why"]), log=str(table.get("log", "")), drafts=_words(table, "drafts"),
-        mend=_one_line(table.get("mend", "")), pulls=tuple(PullNumber(int(word)) for word in _words(table, "pulls")),
-        exempt=frozenset(_words(table, "exempt")), query=str(table.get("query", "")),
-        loop=str(table.get("loop", "")), block=table.get("block") is True, symbol=str(table.get("symbol", "")),
-        given=str(table.get("if", "")), needs=str(table.get("then", "")), share=_share(table, where=where),
-    )  # fmt: skip
-    _compiled_or_said(rule, where=where)
-    return rule
-
-
-def _share(table: dict[str, object], *, where: str) -> float:
-    value = table.get("share", 1.0)
-    if not isinstance(value, (int, float)) or not 0.5 < value <= 1:
-        raise UsageProblem(f"share is {value!r}, not a number above 0.5 and up to 1", where=where)
-    return float(value)
-
-
-def _one_line(value: object) -> str:
-    return " ".join(str(value).split())
-
-
-def _words(table: dict[str, object], key: str) -> tuple[str, ...]:
-    value = table.get(key, [])
-    return tuple(str(word) for word in value) if isinstance(value, list) else ()
-
-
-def _compiled_or_said(rule: Rule, *, where: str) -> None:
-    try:
-        re.compile(rule.loop)
-        re.compile(rule.symbol)
-        if rule.query:
-            _query(rule.query)
-    except (re.error, ValueError, SyntaxError, NameError) as error:
-        raise UsageProblem(f"cannot be read as a query or a pattern: {error}", where=where) from error
-
-
 @lru_cache(maxsize=256)
-def _query(text: str) -> Query:
-    return Query(LANGUAGE, text)
+def compiled(query: str) -> Query:
+    """The query, compiled. Raises what tree-sitter raises for one that it cannot read."""
+    return Query(LANGUAGE, query)
 
 
 # -- evaluation ----------------------------------------------------------------------------------------
@@ -175,7 +108,7 @@ def _asked_words(query: str) -> tuple[bytes, ...]:
 
 
 def _capture(query: str, unit: Unit) -> tuple[Piece, ...]:
-    nodes = QueryCursor(_query(query)).captures(unit.node)
+    nodes = QueryCursor(compiled(query)).captures(unit.node) if unit.node is not None else {}
     offsets = sorted(node.start_byte for group in nodes.values() for node in group)
     pieces = (_piece_at(unit, offset) for offset in offsets)
     return tuple(dict.fromkeys(piece for piece in pieces if piece is not None))
@@ -217,6 +150,13 @@ def subject_exists(rule: Rule, tree: SourceTree) -> bool:
         for path in tree.mentioning(*(word.encode() for word in words))
         for unit in tree.parse(path).units
     )
+
+
+def is_armed(rule: Rule, tree: SourceTree) -> bool:
+    """Whether anything in a tree is what a `statement` or `registry` rule talks of; else it checks nothing there."""
+    if rule.form != "statement":
+        return subject_exists(rule, tree)
+    return any(statement_matches(rule, tree, arch) for arch in tree.archs.archs.values())
 
 
 @dataclass(frozen=True, slots=True)

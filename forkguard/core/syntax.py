@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-ENUMERATOR = re.compile(r"\b(?:LLM_ARCH|COMMON_SPECULATIVE_TYPE)_[A-Z0-9_]+\b")
+ENUMERATOR = re.compile(r"\b(?:LLM_ARCH|COMMON_SPECULATIVE_TYPE)_[A-Z0-9_]+\b|\bMODEL_ARCH\.[A-Z0-9_]+\b")
 """Names that registries enumerate: archs, and the types of speculative decoding."""
 
 
@@ -94,22 +94,26 @@ def tokens_of(source: bytes) -> tuple[str, ...]:
 class Unit:
     """A function, a type, a table or another top-level declaration of one file.
 
-    `symbol` is its qualified name without template arguments (empty for directives and the like).
+    `symbol` is its qualified name without template arguments (empty for directives and the like), `start` and
+    `end` are byte offsets. `node` is its syntax tree; other languages than C++ have none.
     """
 
     symbol: str
-    node: Node
+    node: Node | None
     source: bytes
-    outer: tuple[str, ...] = ()
+    start: int
+    end: int
 
     @property
     def text(self) -> bytes:
         """The source of the whole unit."""
-        return self.source[self.node.start_byte : self.node.end_byte]
+        return self.source[self.start : self.end]
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """The pieces of the unit, in source order."""
+        if self.node is None:
+            return ()
         walk = _Walk(self.source, self.symbol)
         try:
             return tuple(walk.node(self.node))
@@ -149,7 +153,7 @@ class SourceFile:
 
     source: bytes
     units: tuple[Unit, ...]
-    root: Node
+    root: Node | None
     broken: bool
 
     @cached_property
@@ -178,7 +182,7 @@ def parse(source: bytes) -> SourceFile:
     try:
         units = tuple(_units(root, source, ()))
     except RecursionError:  # nested deeper than our stack: the file is one unit
-        units = (Unit("", root, source),)
+        units = (_unit("", root, source),)
     return SourceFile(source, units, root, _unreadable(root))
 
 
@@ -220,14 +224,18 @@ def _units(node: Node, source: bytes, outer: tuple[str, ...]) -> Iterator[Unit]:
         if kind in _TRANSPARENT:
             yield from _units(child, source, outer)
         elif kind == "function_definition":
-            yield Unit(_qualified(child.child_by_field_name("declarator"), source, outer), child, source, outer)
+            yield _unit(_qualified(child.child_by_field_name("declarator"), source, outer), child, source)
         elif (body := _type_body(child)) is not None:
             name = _type_name(child, source)
             inner = (*outer, name) if name else outer
-            yield Unit("::".join(inner), child, source, outer)
+            yield _unit("::".join(inner), child, source)
             yield from _units(body, source, inner)
         elif kind != "comment":
-            yield Unit(_declared(child, source, outer), child, source, outer)
+            yield _unit(_declared(child, source, outer), child, source)
+
+
+def _unit(symbol: str, node: Node, source: bytes) -> Unit:
+    return Unit(symbol, node, source, node.start_byte, node.end_byte)
 
 
 def _type_body(node: Node) -> Node | None:

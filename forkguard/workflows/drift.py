@@ -1,24 +1,29 @@
 """What a fork lacks, lost, or carries as a hazard, for some archs: read, compare, attribute."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from forkguard.core.archs import CXX_SUFFIXES, SOURCE_FOLDERS, SourceTree
+from forkguard.core.arch_reports import (
+    absent_arch,
+    disarmed_rules,
+    every_arch,
+    is_present,
+    present_arch,
+    speculative_report,
+    unread_files,
+    upstream_alone,
+)
+from forkguard.core.archs import SOURCE_FOLDERS, SourceTree, is_source
 from forkguard.core.commits import Commit
-from forkguard.core.differences import Difference, Family, Sort, Trees, broken_files, family
+from forkguard.core.differences import Difference, Family, Sort, Trees, family
 from forkguard.core.drift import History, findings, first_line
-from forkguard.core.findings import ArchReport, ArchStatus, Base, DriftReport, Finding, Kind, Side
+from forkguard.core.findings import Base, DriftReport, Finding, Side
 from forkguard.core.graph_differences import graph_differences
 from forkguard.core.history import Sought, removals
+from forkguard.core.ledger import Ledger, settle
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.core.registry_differences import SPECULATIVE, hazards, registry_differences
-from forkguard.core.rules import Rule, subject_exists
+from forkguard.core.rules import Rule
 from forkguard.ports import Repository, Talk
-
-Ledger = Mapping[str, str]
-"""Accepted drift: finding id to the reason."""
-
 
 def run_drift(
     repo: Repository,
@@ -26,31 +31,46 @@ def run_drift(
     fork: Side,
     upstream: Side,
     base: Base,
-    archs: Sequence[str],
+    archs: Sequence[str] | None,
     rules: Sequence[Rule],
     ledger: Ledger | None = None,
     talk: Talk | None = None,
 ) -> DriftReport:
     """Compare the fork's tree with upstream's for the archs (and those that share their graphs).
 
-    Raises `MissingObject` where the clone lacks blobs, and what else `Repository` raises.
+    `archs` None means every arch that the fork makes a model of. Raises `MissingObject` where the clone lacks blobs, and what else `Repository` raises.
     """
     if talk:
         talk.step("reading both trees")
     trees = read_trees(repo, fork=fork.commit, upstream=upstream.commit, base=base.commit)
-    present = [name for name in dict.fromkeys(archs) if _is_present(name, trees)]
+    wanted = tuple(dict.fromkeys(every_arch(trees.fork) if archs is None else archs))
+    present = [name for name in wanted if is_present(name, trees)]
     families = _families(trees, present)
-    different = _differences(trees, families, rules, talk)
+    different = differences(trees, families, rules, talk)
     history = attribute(repo, different, trees, fork=fork.commit, upstream=upstream.commit, base=base.commit)
-    found = [_accepted(finding, ledger or {}) for finding in findings(different, trees, history)]
-    found.sort(key=lambda finding: (not finding.counts(strict=False), finding.severity.rank, finding.arch))
+    found: tuple[Finding, ...] = findings(different, trees, history)
     names = [arch.name for its in families for arch in its.fork]
-    reports = [_absent(name, trees) for name in dict.fromkeys(archs) if name not in present]
-    reports += [_report(name, trees, found) for name in names]
+    remarks: tuple[str, ...] = ()
+    if ledger is not None:
+        found, remarks = settle(found, ledger, examined={*_examined(names, trees, archs), SPECULATIVE})
+    found = tuple(sorted(found, key=lambda one: (not one.counts(strict=False), one.severity.rank, one.arch)))
+    reports = [absent_arch(name, trees) for name in wanted if name not in present]
+    reports += [present_arch(name, trees, found) for name in names]
     if any(finding.arch == SPECULATIVE for finding in found):
-        reports.append(ArchReport(SPECULATIVE, ArchStatus.DRIFT, (), "lists of speculative types, not an arch"))
-    said = [*_unread(trees, names), *_disarmed(rules, trees)]
-    return DriftReport(fork, upstream, base, tuple(reports), tuple(found), tuple(said))
+        reports.append(speculative_report(found))
+    disarmed = disarmed_rules(rules, trees.upstream)
+    said = [
+        *unread_files(trees, names),
+        *(f"rule {rule} is disarmed: {reason}" for rule, reason in disarmed.items()),
+        *(upstream_alone(trees) if archs is None else ()),
+        *remarks,
+    ]
+    return DriftReport(fork, upstream, base, tuple(reports), found, tuple(said), tuple(disarmed))
+
+
+def _examined(names: Iterable[str], trees: Trees, archs: Sequence[str] | None) -> set[str]:
+    """The archs of which a run can say that something is not there: those compared, and the fork's lost ones."""
+    return {*names, *(trees.upstream.archs.archs if archs is None else ())}
 
 
 def _families(trees: Trees, names: Iterable[str]) -> list[Family]:
@@ -65,9 +85,10 @@ def _families(trees: Trees, names: Iterable[str]) -> list[Family]:
     return found
 
 
-def _differences(
-    trees: Trees, families: Sequence[Family], rules: Sequence[Rule], talk: Talk | None
+def differences(
+    trees: Trees, families: Sequence[Family], rules: Sequence[Rule], talk: Talk | None = None
 ) -> tuple[Difference, ...]:
+    """Everything in which the families differ, and their hazards, without history."""
     found: list[Difference] = []
     done: set[str] = set()
     for number, its in enumerate(families):
@@ -80,11 +101,10 @@ def _differences(
 
 
 def read_trees(repo: Repository, *, fork: CommitHash, upstream: CommitHash, base: CommitHash) -> Trees:
-    """The C++ sources of the three commits; a blob that several share is read and parsed once."""
+    """The sources of the three commits; a blob that several share is read and parsed once."""
     sides = [repo.tree(commit, under=SOURCE_FOLDERS) for commit in (fork, upstream, base)]
     wanted: list[dict[TreePath, BlobHash]] = [
-        {path: entry.blob for path, entry in side.items() if entry.is_file and path.endswith(CXX_SUFFIXES)}
-        for side in sides
+        {path: entry.blob for path, entry in side.items() if entry.is_file and is_source(path)} for side in sides
     ]
     blobs = repo.blobs(blob for side in wanted for blob in side.values())
     ours, theirs, old = (SourceTree({path: blobs[blob] for path, blob in side.items()}) for side in wanted)
@@ -172,56 +192,3 @@ def _removals(
         for one, removal in found.items()
         if removal.certain or wanted[one].sort is Sort.STALE or wanted[one].in_base
     }
-
-
-# -- archs ---------------------------------------------------------------------------------------------
-
-
-def _accepted(finding: Finding, ledger: Ledger) -> Finding:
-    reason = ledger.get(finding.id)
-    return replace(finding, kind=Kind.ACCEPTED, ledger=reason) if reason is not None else finding
-
-
-def _report(name: str, trees: Trees, found: Sequence[Finding]) -> ArchReport:
-    mine = [finding for finding in found if finding.arch == name and finding.counts(strict=False)]
-    arch = trees.fork.archs.archs[name]
-    status = ArchStatus.DRIFT if mine else ArchStatus.CLEAN
-    remark = f"its graph is {arch.graph_of}'s" if arch.graph_of else ""
-    if name not in trees.upstream.archs.archs:
-        remark = "upstream has no arch of this name"
-    return ArchReport(name, status, arch.files, remark)
-
-
-def _is_present(name: str, trees: Trees) -> bool:
-    """Whether the fork has the arch: named, and with a model class unless upstream makes none either."""
-    ours, theirs = trees.fork.archs.archs.get(name), trees.upstream.archs.archs.get(name)
-    return ours is not None and (ours.cls is not None or theirs is None or theirs.cls is None)
-
-
-def _absent(name: str, trees: Trees) -> ArchReport:
-    theirs = trees.upstream.archs.archs.get(name)
-    if name in trees.fork.archs.archs:
-        return ArchReport(name, ArchStatus.ABSENT, (), "the fork names it, but makes no model class for it")
-    alike = difflib.get_close_matches(name, [*trees.fork.archs.archs], n=3, cutoff=0.6)
-    remark = "upstream has it" if theirs else "upstream has no such arch either"
-    if alike:
-        remark += f"; the fork has {', '.join(alike)}"
-    return ArchReport(name, ArchStatus.ABSENT, theirs.files if theirs else (), remark)
-
-
-def _unread(trees: Trees, names: Iterable[str]) -> list[str]:
-    """Files of the fork that were read only in part."""
-    archs = [trees.fork.archs.archs[name] for name in sorted(names) if name in trees.fork.archs.archs]
-    return [
-        f"{path} has a syntax error; what the parser could not read was compared as words"
-        for path in broken_files(trees.fork, archs)
-    ]
-
-
-def _disarmed(rules: Sequence[Rule], trees: Trees) -> tuple[str, ...]:
-    """Rules whose subject is not in upstream any more: it moved, and the check says nothing."""
-    return tuple(
-        f"rule {rule.id} is disarmed: upstream has no {rule.symbol}"
-        for rule in rules
-        if rule.form == "registry" and not subject_exists(rule, trees.upstream)
-    )
