@@ -1,7 +1,9 @@
 """Which commit last took a line away (or brought it), read from one `git log -p -U0`."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from forkguard.core.names import CommitHash
 from forkguard.core.syntax import tokens_of
@@ -38,9 +40,10 @@ class Removal:
 
 
 def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, Removal]:
-    """For each line, the newest commit of the log in which a hunk took it away without bringing it back.
+    """For each line, the newest commit of the log that took it away without bringing it back.
 
     Hunks whose header names the line's function come before others: the same `case` stands in many switches.
+    A commit that moves a line within its function takes nothing away.
     `log` is what `Repository.patches` gives: newest first, each commit behind a line `commit <hash>`.
     """
     by_key: dict[str, list[Sought]] = {}
@@ -48,11 +51,19 @@ def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, Removal]:
         by_key.setdefault(one.key, []).append(one)
     sure: dict[Sought, Removal] = {}
     likely: dict[Sought, Removal] = {}
-    for commit, header, balance in _hunks(log, frozenset(by_key)):
-        for key, count in balance.items():
-            for one in by_key[key] if count < 0 else ():
-                certain = one.name != "" and one.name in header
-                (sure if certain else likely).setdefault(one, Removal(commit, certain))
+    for commit, hunks in groupby(_hunks(log, frozenset(by_key)), key=lambda hunk: hunk[0]):
+        here: Counter[Sought] = Counter()
+        anywhere: Counter[Sought] = Counter()
+        for _, header, balance in hunks:
+            for key, count in balance.items():
+                for one in by_key[key]:
+                    anywhere[one] += count
+                    here[one] += count if one.name and one.name in header else 0
+        for one, count in anywhere.items():
+            if here[one] < 0:
+                sure.setdefault(one, Removal(commit, certain=True))
+            elif count < 0:
+                likely.setdefault(one, Removal(commit, certain=False))
     return likely | sure
 
 
