@@ -489,3 +489,33 @@ def test_hostile_file_names_and_subjects_are_carried_and_shown_plainly(desk: Des
     assert "\x1b" not in shown.out
     (patch,) = (desk.path / "patchsets/600").glob("*.patch")
     assert patch.name == "0001-touch-x-id-31m-exec-y-600.patch"
+
+
+def test_a_missing_object_is_no_conflict(desk: Desk, history: MiniHistory) -> None:
+    fork = history.fork
+    edit(history, HERON, '"l_out"', '"layer_out"')
+    lost = fork.git("rev-parse", f"production:{HERON}")
+    (fork.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
+
+    outcome = desk.run("port", "201")
+
+    assert outcome.status == 3
+    assert "fetch --refetch" in outcome.told()[2]
+    assert not desk.journal.exists()
+    assert fork.git("branch", "--list", "forkguard/*") == ""
+
+
+def test_a_partial_clone_that_lacks_a_blob_of_the_change_is_told(tmp_path: Path, history: MiniHistory) -> None:
+    history.upstream.git("config", "uploadpack.allowFilter", "true")
+    partial = clone(history.upstream, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+    partial.git("branch", "production", history.base)
+    partial.git("checkout", "-q", "production")
+    partial.git("config", "remote.upstream.url", str(tmp_path / "gone"))
+    desk = make_desk(tmp_path)
+
+    outcome = desk.run("port", "201", "--fork", str(partial.path))
+
+    assert outcome.status == 3
+    assert "Traceback" not in outcome.err
+    assert outcome.told()[2]
+    assert not desk.journal.exists()
