@@ -59,7 +59,7 @@ def long_history(cache: Path, *, older: Path, newer: Path) -> Path:
 def _make(place: Path, *, older: Path, newer: Path) -> None:
     upstream = place / "upstream.git"
     snapshots.init(upstream, bare=True)
-    with ImportFeed() as feed:
+    with ImportFeed(upstream) as feed:
         _Writer(feed).write(older=members(older), newer=members(newer))
         feed.import_into(upstream)
     with GitRepository(upstream) as git:

@@ -17,6 +17,7 @@ from forkguard.adapters import proc
 from forkguard.adapters.archive_members import SourceFile
 from forkguard.adapters.git import GitRepository
 from forkguard.core.names import CommitHash, TreePath
+from forkguard.errors import CouldNotWork
 
 SETUP_TIMEOUT = 300.0
 """Seconds that cloning, importing or checking out one llama.cpp tree may take."""
@@ -54,10 +55,13 @@ class NewCommit:
 
 
 class ImportFeed:
-    """The input of one `git fast-import`, written to a temporary file so that no tree has to fit in memory."""
+    """The input of one `git fast-import`, written to a temporary file so that no tree has to fit in memory.
 
-    def __init__(self) -> None:
-        self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  (closed by __exit__)
+    The file is made in `folder` (it can take 200 MB), and is gone when the `with` ends or the process dies.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file: BinaryIO = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by __exit__)
         self._marks: dict[str, int] = {}
 
     def __enter__(self) -> Self:
@@ -164,7 +168,7 @@ def make_upstream(place: Path, *, older: Iterable[SourceFile], newer: Iterable[S
 
     The branch is `master`; both builds are tagged. `older` and `newer` are the files of the two archives.
     """
-    with _in_place(place) as half_made, ImportFeed() as feed:
+    with _in_place(place) as half_made, ImportFeed(half_made.parent) as feed:
         init(half_made, bare=True)
         before = feed.snapshot(older)
         after = feed.snapshot(newer)
@@ -239,7 +243,7 @@ def clone(place: Path, upstream: Path) -> None:
 
 def append(git: GitRepository, commits: Sequence[NewCommit]) -> None:
     """Add commits to the repository's branches, without touching a work tree."""
-    with ImportFeed() as feed:
+    with ImportFeed(git.git_dir) as feed:
         for commit in commits:
             feed.commit(commit)
         feed.import_into(git.path)
@@ -262,7 +266,15 @@ class _in_place:  # noqa: N801  (used like a function, in a `with`)
         self._work = Path(tempfile.mkdtemp(prefix=f".{self._place.name}-", dir=self._place.parent))
         return self._work / self._place.name
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            (self._work / self._place.name).rename(self._place)
-        shutil.rmtree(self._work, ignore_errors=True)
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None:
+                (self._work / self._place.name).rename(self._place)
+        finally:
+            shutil.rmtree(self._work, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise CouldNotWork(
+                f"the repository cannot be made: {error.strerror or error}",
+                where=str(self._place),
+                hint="it needs about 600 MB of space here; the same command again when there is room",
+            ) from error

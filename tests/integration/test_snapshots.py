@@ -1,5 +1,6 @@
 """Histories made from trees: exact content, the same ids everywhere, whole or not at all."""
 
+import errno
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from forkguard.adapters.archive_members import SourceFile
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.snapshots import append, make_fork, make_upstream, production_commits, read_file
 from forkguard.core.names import TreePath
+from forkguard.errors import CouldNotWork
 
 SHARED = {"README.md": b"# machine\n", "tools/run me.sh": b"#!/bin/sh\n", 'odd/\u00e4 "quoted" \\.txt': b"\xff\r\n"}
 OLDER = SHARED | {"src/llama-arch.cpp": b"old arch\n", "src/models/lfm2.cpp": b"old\n", "gone.txt": b"bye\n"}
@@ -101,8 +103,10 @@ def test_commits_are_added_without_touching_the_work_tree(upstream: Path, tmp_pa
 def test_a_failure_half_way_leaves_nothing(tmp_path: Path) -> None:
     def failing() -> Iterator[SourceFile]:
         yield from files(OLDER)
-        raise OSError("the archive ends here")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(OSError, match="ends here"):
-        make_upstream(tmp_path / "made" / "upstream.git", older=failing(), newer=files(NEWER))
+    place = tmp_path / "made" / "upstream.git"
+    with pytest.raises(CouldNotWork, match="cannot be made: No space left") as told:
+        make_upstream(place, older=failing(), newer=files(NEWER))
+    assert told.value.where == str(place)
     assert list((tmp_path / "made").iterdir()) == []
