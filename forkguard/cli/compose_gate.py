@@ -9,11 +9,9 @@ from pathlib import Path
 from forkguard import __version__
 from forkguard.adapters.gguf_files import write_model
 from forkguard.adapters.host import describe_box, recorded_environment, server_environment
-from forkguard.adapters.rulefiles import bundled_rules
 from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
 from forkguard.adapters.server_files import hash_file, hash_libraries, read_model
-from forkguard.cli.compose import Project
-from forkguard.cli.drift import accepted
+from forkguard.cli.compose import Project, project_ledger, project_rules
 from forkguard.core.findings import Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect
 from forkguard.core.gateoptions import DEFAULT_SPEC_TYPE, DEFAULT_WIDTHS
@@ -114,11 +112,11 @@ def built_tree(project: Project, binary: Path) -> GatedTree:
 
 
 def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect, ...]:
-    """What drift finds for the arch, as possible causes of a red gate."""
+    """What drift finds for the arch itself, as possible causes of a red gate."""
     base = find_base(
         project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
     )
-    rules = bundled_rules()
+    rules = project_rules(project)
     report = run_drift(
         project.fork_repo,
         fork=project.fork,
@@ -126,18 +124,26 @@ def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect
         base=base,
         archs=[arch],
         rules=rules,
-        ledger=accepted(project.map.accept, today=today),
+        ledger=project_ledger(project, today=today),
     )
     logs = {rule.id: rule.log for rule in rules}
-    return tuple(_suspect(finding, logs.get(finding.rule, "")) for finding in report.findings)
+    return tuple(_suspect(finding, logs.get(finding.rule, "")) for finding in report.findings if finding.arch == arch)
 
 
 def _suspect(finding: Finding, log: str) -> Suspect:
     commit = finding.upstream.commit if finding.upstream is not None else None
-    pull = commit.pull if commit is not None else None
     place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
-    command = f"forkguard port {pull}" if pull is not None else f"forkguard drift --arch {finding.arch}"
-    return Suspect(finding.id, finding.title, str(finding.severity), log, pull, place, command)
+    show = f"forkguard drift --arch {finding.arch}"
+    return Suspect(
+        finding.id,
+        finding.title,
+        str(finding.severity),
+        log,
+        commit.pull if commit is not None else None,
+        place,
+        mend=finding.fix or show,
+        command=finding.fix if finding.fix.startswith("forkguard ") else show,
+    )
 
 
 def now() -> datetime:

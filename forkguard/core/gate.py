@@ -191,7 +191,8 @@ class Arm:
 class Suspect:
     """A drift finding that can explain a red gate.
 
-    `log` is what a server logs when it is the cause ("" where it says nothing), `command` what mends it.
+    `log` is what a server logs when it is the cause ("" where it says nothing). `mend` says what mends it,
+    `command` is what to type: that, or what tells more.
     """
 
     finding: str
@@ -200,6 +201,7 @@ class Suspect:
     log: str
     pull: int | None
     place: str
+    mend: str
     command: str
 
 

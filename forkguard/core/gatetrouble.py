@@ -5,6 +5,7 @@ from forkguard.core.logfacts import Abort, Stage
 from forkguard.core.logforms import Frame
 
 _KEPT_FRAMES = 12
+_CONTEXT_SYMBOLS = ("llama_context::", "llama_init_from_model", "llama_new_context")
 _CLEAN_ENDS = (0, 143)
 """143 is what a shell reports for SIGTERM, which is how we ask."""
 
@@ -30,7 +31,13 @@ def diagnose(raised: Misbehaved | None, end: ServerEnd, *, ready: bool, answered
 def _stage(end: ServerEnd, *, ready: bool, answered: int) -> GateStage:
     if ready:
         return GateStage.LATER if answered else GateStage.FIRST_DECODE
-    return GateStage.LOAD if end.log.stage.place < Stage.CONTEXT.place else GateStage.CONTEXT
+    return GateStage.CONTEXT if end.log.stage.place >= Stage.CONTEXT.place or _made_context(end) else GateStage.LOAD
+
+
+def _made_context(end: ServerEnd) -> bool:
+    """A log that is not verbose does not say when the context is made; the stack of an abort does."""
+    frames = (*(end.log.abort.frames if end.log.abort is not None else ()), *end.log.stray_frames)
+    return any(frame.symbol.startswith(_CONTEXT_SYMBOLS) for frame in frames)
 
 
 def _death(end: ServerEnd, stage: GateStage, *, ready: bool) -> Trouble:

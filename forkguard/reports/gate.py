@@ -76,6 +76,7 @@ def _suspect(suspect: Suspect) -> dict[str, object]:
         "severity": suspect.severity,
         "place": suspect.place,
         "pr": suspect.pull,
+        "mend": suspect.mend,
         "command": suspect.command,
     }
 
@@ -193,7 +194,7 @@ def _evidence(report: GateReport, check: Check) -> list[str]:
         lines.append(f"    log:    {arm.end.log_file}")
     for suspect in check.suspects:
         lines.append(f"    drift explains it: {suspect.title}  ({suspect.place}, {suspect.finding})")
-        lines.append(f"    mend it with:      {suspect.command}")
+        lines.append(f"    what mends it:     {suspect.mend}")
     return lines
 
 

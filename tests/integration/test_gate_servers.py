@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import psutil
 import pytest
 
 from forkguard.adapters.server import Bounds
+from forkguard.adapters.server_log import LogCapture
 from forkguard.core.determinism import Difference
 from forkguard.core.gate import CheckName, Failure, GateStage, Verdict
 from forkguard.errors import UsageProblem
@@ -166,6 +168,33 @@ def test_a_flooded_log_fills_neither_disk_nor_memory(tmp_path: Path) -> None:
     assert "model loaded" in text[-QUICK.log_tail :]
 
 
+def test_a_log_keeps_its_head_and_its_tail_and_little_memory(tmp_path: Path) -> None:
+    capture = LogCapture(tmp_path / "x.log", head=1000, tail=2000)
+    writer = os.dup(capture.writer)
+    capture.started()
+    for number in range(100):
+        os.write(writer, f"{number:09}\n".encode() * 1000)
+        assert len(capture._tail) <= 2 * 2000 + (1 << 18)
+    os.close(writer)
+    capture.close(wait=20)
+    assert capture.left_out == 1_000_000 - 3000
+    kept = (tmp_path / "x.log").read_text().splitlines()
+    assert kept[:100] == ["000000000"] * 100
+    assert kept[100:102] == ["", "[forkguard: 997000 bytes of the log left out here]"]
+    assert kept[102:] == ["000000099"] * 200
+    assert b"".join(capture.kept()).count(b"\n") == len(kept)
+
+
+def test_a_log_whose_writer_never_ends_is_closed_all_the_same(tmp_path: Path) -> None:
+    capture = LogCapture(tmp_path / "x.log", head=1000, tail=2000)
+    writer = os.dup(capture.writer)
+    capture.started()
+    os.write(writer, b"still here\n")
+    capture.close(wait=0.2)
+    os.close(writer)
+    assert capture.path.read_text() == "still here\n"
+
+
 def test_a_text_that_differs_with_the_draft_is_corruption(tmp_path: Path) -> None:
     report = gate(tmp_path, Behaviour(diverge_at=4))
     found = check(report, CheckName.DETERMINISM)
@@ -210,8 +239,8 @@ def test_escapes_in_a_log_do_not_reach_the_reports(tmp_path: Path) -> None:
 
 
 def test_a_server_ends_when_forkguard_is_killed(tmp_path: Path) -> None:
-    """The kernel ends it: no code of ours runs any more."""
-    program = write_server(tmp_path, Behaviour(start="silent"))
+    """The kernel ends it: no code of ours runs any more. The child says nothing, so no broken pipe ends it."""
+    program = write_server(tmp_path, Behaviour(start="silent", quiet=True))
     code = (
         "import os, sys, time; from pathlib import Path; from forkguard.adapters import proc\n"
         f"child = proc.start([{str(program)!r}], cwd=Path('/'), env={{}}, output=1)\n"
@@ -221,10 +250,16 @@ def test_a_server_ends_when_forkguard_is_killed(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=root, text=True)
     assert parent.stdout is not None
     child = psutil.Process(int(parent.stdout.readline()))
+    while "-c" in child.cmdline():
+        """The child is not yet the program."""
     parent.kill()
     parent.wait(10)
     parent.stdout.close()
-    assert psutil.wait_procs([child], timeout=10)[1] == [] or child.status() == psutil.STATUS_ZOMBIE
+    _, alive = psutil.wait_procs([child], timeout=10)
+    left = [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    for process in left:
+        process.kill()
+    assert left == []
 
 
 def test_the_default_bounds_keep_a_log_of_any_length_small() -> None:

@@ -78,6 +78,17 @@ def test_an_abort_without_an_assert_is_a_crash_and_its_explanation_may_come_late
     assert trouble.frames == ("cook (libpot.so.0)",)
 
 
+def test_the_stack_tells_that_the_context_was_being_made_where_the_log_does_not() -> None:
+    log = (
+        b"pot.cpp:7: GGML_ASSERT(lid) failed\n"
+        b"libpot.so.0(cook+0x1f)[0x7f0000000003]\n"
+        b"libpot.so.0(llama_init_from_model+0x1f)[0x7f0000000004]\n"
+    )
+    trouble = diagnose(Misbehaved(Failure.EXITED, "gone"), ended(log, signal="SIGABRT"), ready=False, answered=0)
+    assert trouble is not None
+    assert trouble.stage is GateStage.CONTEXT
+
+
 def test_in_router_mode_the_childs_abort_is_told_though_the_router_lives() -> None:
     end = replace(GOOD, log=parse(b"[812] pot.cpp:7: GGML_ASSERT(lid) failed\n"))
     trouble = diagnose(Misbehaved(Failure.BAD_ANSWER, "answered with status 500"), end, ready=True, answered=0)
