@@ -198,6 +198,11 @@ class GitRepository:
                 found[key.removeprefix("remote.").removesuffix(".url")] = url
         return found
 
+    def user_name(self) -> str | None:
+        """`user.name` of the user's git configuration for this repository, None where there is none."""
+        _, out, _ = self.run("config", "--get", "user.name", allowed=(0, 1))
+        return out.decode("utf-8", "replace").strip() or None
+
     def refs(self, *prefixes: str) -> dict[str, CommitHash]:
         """Every ref under the prefixes (all without any), with the object that it points at."""
         _, out, _ = self.run("for-each-ref", "--format=%(refname) %(objectname)", *prefixes)

@@ -3,7 +3,8 @@
 from functools import lru_cache
 from importlib import resources
 
-from forkguard.core.rules import Rule, read_rules
+from forkguard.core.rulebook import read_rules
+from forkguard.core.rules import Rule
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import platformdirs
@@ -14,14 +15,19 @@ import platformdirs
 from forkguard.adapters.cmake import CMake
 from forkguard.adapters.files import write_atomic
 from forkguard.adapters.git import GitRepository
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import find_map, read_map, read_text
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.receipts import ReceiptStore
+from forkguard.adapters.rulefiles import bundled_rules
 from forkguard.adapters.trees import TreeStore
+from forkguard.core.baseline import Baseline
 from forkguard.core.findings import Side
+from forkguard.core.ledger import Acceptance, Ledger
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
 from forkguard.core.remotes import choose_branch, choose_remote, shown
+from forkguard.core.rulebook import rulebook
+from forkguard.core.rules import Rule
 from forkguard.core.status import ReceiptSummary, parse_receipt
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
 from forkguard.ports import Talk
@@ -108,6 +114,22 @@ def open_project(
             cache=cache,
             trees=_folder(settings.defaults.trees, map_path) or cache / "trees",
         )
+
+
+def project_rules(project: Project) -> tuple[Rule, ...]:
+    """The bundled rules with the map's own, less those that the map disables. Raises `UsageProblem` for a bad one."""
+    return rulebook(
+        bundled_rules(),
+        read_text(project.map_path),
+        name=str(project.map_path),
+        disabled=project.map.defaults.disabled_rules,
+    )
+
+
+def project_ledger(project: Project, *, today: date, baseline: Baseline | None = None) -> Ledger:
+    """The map's accepted findings, as they are to be read on that day."""
+    entries = (Acceptance(entry.id, entry.reason, entry.by, entry.until) for entry in project.map.accept)
+    return Ledger(today, tuple(entries), baseline)
 
 
 def patchset_store(project: Project) -> PatchsetFolder:

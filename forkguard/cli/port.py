@@ -8,10 +8,9 @@ import click
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
-from forkguard.adapters.rulefiles import bundled_rules
 from forkguard.adapters.workbench import Workbench
 from forkguard.adapters.worktrees import Worktrees
-from forkguard.cli.compose import Project, open_project, patchset_store
+from forkguard.cli.compose import Project, open_project, patchset_store, project_rules
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
@@ -131,6 +130,7 @@ class _Base:
 
 def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardCheck:
     known = {name: (arch.enum, arch.files) for name, arch in project.map.arch.items()}
+    rules = project_rules(project)
 
     def check(commit: CommitHash, files: tuple[FileChange, ...]) -> Hazards:
         archs = archs_touched(files, known)
@@ -143,7 +143,7 @@ def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardChe
                 upstream=project.upstream,
                 base=base.value,
                 archs=archs,
-                rules=bundled_rules(),
+                rules=rules,
                 talk=talk,
             )
         except ForkguardError as problem:

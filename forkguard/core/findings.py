@@ -57,7 +57,8 @@ class Finding:
     where the piece is or belongs (line from 1; None where there is no such place), `symbol` the function.
     `text` is source, verbatim: upstream's where the fork lacks it, else the fork's. `context` is the fork's
     own lines around that place, each with its number, for a person to find it; `margin` is how many columns
-    the text is indented where it comes from.
+    the text is indented where it comes from. `ledger` says why an accepted finding does not count; `baselined`
+    where that is the baseline.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Finding:
     upstream: UpstreamPlace | None = None
     also_upstream: bool = False
     ledger: str | None = None
+    baselined: bool = False
     fix: str = ""
     context: tuple[tuple[int, str], ...] = ()
     margin: int = 0
@@ -120,7 +122,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class DriftReport:
-    """Everything that one run of `forkguard drift` found."""
+    """Everything that one run of `forkguard drift` found; `disarmed` are the rules that could not be checked."""
 
     fork: Side
     upstream: Side
@@ -128,6 +130,7 @@ class DriftReport:
     archs: tuple[ArchReport, ...]
     findings: tuple[Finding, ...]
     warnings: tuple[str, ...] = field(default=())
+    disarmed: tuple[str, ...] = ()
 
     def clean(self, *, strict: bool = False) -> bool:
         """Whether drift exits 0."""

@@ -5,7 +5,7 @@ Paths are as written in the map; `forkguard.cli.compose` makes them relative to 
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -78,11 +78,12 @@ class UpstreamTable(Table):
 
 
 class DefaultsTable(Table):
-    """`[defaults]`: folders instead of the user's cache folder, and the archs that are meant by default."""
+    """`[defaults]`: folders instead of the user's cache folder, the archs meant by default, rules not to check."""
 
     trees: Text | None = None
     cache: Text | None = None
     archs: tuple[Text, ...] = ()
+    disabled_rules: tuple[Text, ...] = ()
 
 
 class GateTable(Table):
@@ -145,7 +146,7 @@ class NightlyTable(Table):
 
 
 class UpstreamMap(Table):
-    """The whole map."""
+    """The whole map. `rule` holds the user's own rules as written: `forkguard.core.rulebook` reads them."""
 
     fork: ForkTable = ForkTable()
     upstream: UpstreamTable
@@ -155,3 +156,4 @@ class UpstreamMap(Table):
     build: Mapping[str, BuildTable] = Field(default_factory=dict)
     gate: GateTable = GateTable()
     nightly: NightlyTable = NightlyTable()
+    rule: tuple[Mapping[str, Any], ...] = ()

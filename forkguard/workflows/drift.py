@@ -25,6 +25,7 @@ from forkguard.core.registry_differences import SPECULATIVE, hazards, registry_d
 from forkguard.core.rules import Rule
 from forkguard.ports import Repository, Talk
 
+
 def run_drift(
     repo: Repository,
     *,
@@ -38,7 +39,8 @@ def run_drift(
 ) -> DriftReport:
     """Compare the fork's tree with upstream's for the archs (and those that share their graphs).
 
-    `archs` None means every arch that the fork makes a model of. Raises `MissingObject` where the clone lacks blobs, and what else `Repository` raises.
+    `archs` None means every arch that the fork makes a model of. Raises `MissingObject` where the clone lacks
+    blobs, and what else `Repository` raises.
     """
     if talk:
         talk.step("reading both trees")
@@ -52,7 +54,7 @@ def run_drift(
     names = [arch.name for its in families for arch in its.fork]
     remarks: tuple[str, ...] = ()
     if ledger is not None:
-        found, remarks = settle(found, ledger, examined={*_examined(names, trees, archs), SPECULATIVE})
+        found, remarks = settle(found, ledger, examined=None if archs is None else {*names, SPECULATIVE})
     found = tuple(sorted(found, key=lambda one: (not one.counts(strict=False), one.severity.rank, one.arch)))
     reports = [absent_arch(name, trees) for name in wanted if name not in present]
     reports += [present_arch(name, trees, found) for name in names]
@@ -66,11 +68,6 @@ def run_drift(
         *remarks,
     ]
     return DriftReport(fork, upstream, base, tuple(reports), found, tuple(said), tuple(disarmed))
-
-
-def _examined(names: Iterable[str], trees: Trees, archs: Sequence[str] | None) -> set[str]:
-    """The archs of which a run can say that something is not there: those compared, and the fork's lost ones."""
-    return {*names, *(trees.upstream.archs.archs if archs is None else ())}
 
 
 def _families(trees: Trees, names: Iterable[str]) -> list[Family]:
