@@ -227,18 +227,26 @@ def fit(hunk: Hunk, *, ours: Sequence[str], local: Sequence[Change]) -> Fit:
     mine = [change for change in hunk.changes if change in local]
     if len(mine) == len(hunk.changes):
         return Fit(Outcome.ALREADY_PRESENT, "the fork made the same change")
-    shift = sum(len(change.added) - len(change.removed) for change in local if change.end <= hunk.start)
-    if not any(_touches(change, hunk) for change in local):
+    touching = [change for change in local if _touches(change, hunk)]
+    shift = sum(_growth(change) for change in local if change.end <= hunk.start and change not in touching)
+    if not touching:
         if shift == 0:
             return Fit(Outcome.CLEAN)
         return Fit(Outcome.OFFSET, f"{shift:+d} lines, at line {hunk.start + shift + 1} of the fork's file")
-    found = _nearest(hunk.after, ours, hunk.start + shift)
+    near = hunk.start + shift
+    first = min(hunk.start, touching[0].start) + shift
+    last = max(hunk.end, touching[-1].end) + shift + sum(map(_growth, touching))
+    found = _nearest(hunk.after, ours[first:last], near - first)
     if found is not None and any(change.added for change in hunk.changes):
-        waiting = _nearest(hunk.before, ours, hunk.start + shift)
-        if waiting is None or abs(found - hunk.start - shift) < abs(waiting - hunk.start - shift):
-            return Fit(Outcome.ALREADY_PRESENT, f"at line {found + 1} of the fork's file")
+        waiting = _nearest(hunk.before, ours[first:last], near - first)
+        if waiting in (None, found) or abs(found + first - near) < abs(waiting + first - near):
+            return Fit(Outcome.ALREADY_PRESENT, f"at line {first + found + 1} of the fork's file")
     known = f"; {len(mine)} of its {len(hunk.changes)} changes were there already" if mine else ""
     return Fit(None, f"the fork changed lines here as well{known}")
+
+
+def _growth(change: Change) -> int:
+    return len(change.added) - len(change.removed)
 
 
 def _touches(local: Change, hunk: Hunk) -> bool:

@@ -519,3 +519,16 @@ def test_a_partial_clone_that_lacks_a_blob_of_the_change_is_told(tmp_path: Path,
     assert "Traceback" not in outcome.err
     assert outcome.told()[2]
     assert not desk.journal.exists()
+
+
+def test_what_is_there_with_more_behind_it_is_left_out_of_the_merge(desk: Desk, history: MiniHistory) -> None:
+    upstream, fork = history.upstream, history.fork
+    readme = upstream.text("README.md") + "\n"
+    upstream.commit("README : a name (#300)", {"README.md": f"{readme}named heron\n", "NAMES": "heron\n"})
+    fork.git("fetch", "-q", "upstream")
+    fork.commit("ours: a name, and ours", {"README.md": f"{readme}named heron\nand kept by us\n"})
+
+    document = desk.json("port", "300", status=0)
+
+    assert outcomes(document) == [("NAMES", "clean"), ("README.md", "already-present")]
+    assert fork.git("diff", "--name-only", "production", "forkguard/300") == "NAMES"

@@ -119,6 +119,21 @@ def test_a_change_at_the_end_of_the_file_touches_what_the_fork_appended() -> Non
     assert fit(append, ours=[*OLD, "own\n"], local=[Change(5, (), ("own\n",))]).outcome is None
 
 
+def test_lines_that_the_fork_put_at_the_end_with_more_behind_are_there_already() -> None:
+    append = hunk(3, ["c\n", "d\n"], ["c\n", "d\n", "new\n"], Change(5, (), ("new\n",)))
+
+    found = fit(append, ours=[*OLD, "new\n", "own\n"], local=[Change(5, (), ("new\n", "own\n"))])
+
+    assert found.outcome is Outcome.ALREADY_PRESENT
+
+
+def test_a_twin_far_away_does_not_make_an_edited_place_a_present_one() -> None:
+    ours = ["x\n", "a\n", "B\n", "c\n", "d\n", "b\n", "new\n", "c\n"]
+    local = [Change(2, ("b\n",), ("B\n",)), Change(5, (), ("b\n", "new\n", "c\n"))]
+
+    assert fit(INSERT, ours=ours, local=local).outcome is None
+
+
 def test_a_removal_is_there_only_where_the_fork_removed_the_same() -> None:
     removal = hunk(1, ["a\n", "b\n", "c\n"], ["a\n", "c\n"], Change(2, ("b\n",), ()))
 
