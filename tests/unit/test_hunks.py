@@ -1,5 +1,7 @@
 """Hunks: read from git's own output, and how each fits a fork's file."""
 
+import difflib
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -170,3 +172,27 @@ def test_lines_give_back_every_byte(content: bytes) -> None:
 
     assert content_of(lines) == content
     assert all("\n" not in line[:-1] for line in lines)
+
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "}\n"]), max_size=12)
+
+
+def changes_between(old: list[str], new: list[str]) -> list[Change]:
+    opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [Change(i, tuple(old[i:j]), tuple(new[k:m])) for tag, i, j, k, m in opcodes if tag != "equal"]
+
+
+@given(old=LINES, ours=LINES, theirs=LINES)
+def test_a_fit_is_what_the_files_hold(old: list[str], ours: list[str], theirs: list[str]) -> None:
+    local = changes_between(old, ours)
+    for change in changes_between(old, theirs):
+        start, end = max(0, change.start - 3), min(len(old), change.end + 3)
+        after = [*old[start : change.start], *change.added, *old[change.end : end]]
+        one = hunk(start, old[start:end], after, change)
+        found = fit(one, ours=ours, local=local)
+        if found.outcome in (Outcome.CLEAN, Outcome.OFFSET):
+            shift = int(found.detail.split()[0]) if found.detail else 0
+            assert tuple(ours[start + shift : end + shift]) == one.before
+        elif found.outcome is Outcome.ALREADY_PRESENT:
+            size = len(after)
+            assert change in local or any(ours[at : at + size] == after for at in range(len(ours)))
