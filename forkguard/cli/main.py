@@ -17,6 +17,7 @@ VERBS = {
     "init": "Write upstream-map.toml for a llama.cpp fork, by reading its trees.",
     "status": "Base, commits behind and ahead, patch stack, last nightly and receipt.",
     "drift": "What the fork lacks or lost, who brought it upstream, and how to mend it.",
+    "wiring": "Which arch has which wiring, the fork beside upstream; what a draft type needs.",
     "port": "Port an upstream pull request onto the fork as a patchset.",
     "stack": "List and show the patch stack.",
     "build": "An isolated tree of the fork, built; the list and the pruning of the trees.",

@@ -20,7 +20,7 @@ _NEEDED = {
     "pair": {"if", "then"},
     "consensus": {"if", "then", "share"},
 }
-_TEXTS = ("id", "form", "title", "severity", "why", "log", "mend", "query", "loop", "symbol", "if", "then")
+_TEXTS = ("id", "form", "title", "severity", "why", "log", "mend", "query", "loop", "symbol", "if", "then", "among")
 _LISTS = ("drafts", "exempt", "pulls")
 _FIELDS = {*_TEXTS, *_LISTS, "block", "share"}
 _ID = re.compile(r"[a-z][a-z0-9-]*")
@@ -82,7 +82,7 @@ def rulebook(bundled: Iterable[Rule], text: str, *, name: str, disabled: Sequenc
     lines = key_lines(text) if own or disabled else {}
     for position, rule in enumerate(own):
         place = _Place(name, lines, position, rule.id)
-        for key, wanted in (("if", rule.given), ("then", rule.needs)):
+        for key, wanted in (("if", rule.given), ("then", rule.needs), ("among", rule.among)):
             if wanted:
                 _check_feature(rules, wanted, key, place)
     for position, wanted in enumerate(disabled):
@@ -123,6 +123,7 @@ def _rule(table: Mapping[str, Any], place: _Place) -> Rule:
         exempt=frozenset(table.get("exempt", ())), query=table.get("query", ""), loop=table.get("loop", ""),
         block=table.get("block", False), symbol=table.get("symbol", ""), given=table.get("if", ""),
         needs=table.get("then", ""), share=_share(table.get("share", 1.0), place),
+        among=table.get("among", ""),
     )  # fmt: skip
     _check_patterns(rule, place)
     return rule

@@ -27,7 +27,8 @@ class Rule:
     """One wiring rule; `docs/rules.md` says what each field means.
 
     `block`: a match stands for the statements around it that came with it. `exempt`: archs that do the
-    same in another way. `log`: the text that a violation leaves in the server's log.
+    same in another way. `among`: the feature (a rule's id) of the archs to which this one matters. `log`: the
+    text that a violation leaves in the server's log.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Rule:
     given: str = ""
     needs: str = ""
     share: float = 1.0
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True)

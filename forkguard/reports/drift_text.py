@@ -59,7 +59,8 @@ def _head(report: DriftReport, counting: list[Finding]) -> Text:
     names = _names(report)
     text = Text()
     if counting:
-        text.append(f"{names}: drift", style="bold red").append(f": {tally(counting)}\n")
+        verdict = f"{names}: drift" if len(report.archs) <= _MOST_NAMES else names
+        text.append(verdict, style="bold red").append(f": {tally(counting)}\n")
     elif any(arch.status is ArchStatus.ABSENT for arch in report.archs):
         text.append(f"{names}: absent\n", style="bold red")
     else:
