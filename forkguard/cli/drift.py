@@ -9,6 +9,7 @@ import click
 
 from forkguard import __version__
 from forkguard.cli.compose import Project, open_project, project_ledger, project_rules
+from forkguard.cli.drift_fixes import show_fixes
 from forkguard.cli.drift_ledger import Answer, accept, read_answer, read_baseline, write_baseline
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
@@ -50,6 +51,9 @@ from forkguard.workflows.drift import run_drift
 @click.option(
     "--write-baseline", "writes", is_flag=True, help="With --all: write what counts today into the baseline."
 )
+@click.option(
+    "--fixes", is_flag=True, help="List upstream's later fixes of code that the fork carries instead, gravest first."
+)
 @output_options(["text", "json", "sarif", "junit", "markdown"])
 @project_options
 def command(
@@ -62,6 +66,7 @@ def command(
     until: datetime | None,
     baseline: str | None,
     writes: bool,
+    fixes: bool,
     format_: str,
     output: Path | None,
     map_file: Path | None,
@@ -81,6 +86,7 @@ def command(
       forkguard drift --arch lfm2
       forkguard drift --arch lfm2 --arch qwen35 --format json
       forkguard drift --all --format sarif --output drift.sarif
+      forkguard drift --fixes                     what did upstream repair since?
       forkguard drift --accept lfm2/layer-input/1a2b3c4d --reason "no drafts here" --until 2026-12-31
       forkguard drift --all --write-baseline      once, on a fork with hundreds of findings;
       forkguard drift --all --baseline            then only new ones count
@@ -93,6 +99,10 @@ def command(
     _check(archs, all_archs=all_archs, answer=answer, writes=writes, format_=format_)
     talk = ConsoleTalk(verbose=verbose, color=color)
     with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project, talk:
+        if fixes:
+            return show_fixes(
+                project, talk, archs=archs, format_=format_, output=output, verbose=verbose, color=color
+            )
         names = None if all_archs else archs or _archs_of(answer) or project.map.defaults.archs
         if names is not None and not names and answer is None:
             raise UsageProblem(
