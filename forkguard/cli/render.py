@@ -19,7 +19,8 @@ def rendered(value: RenderableType, *, color: bool | None, output: Path | None) 
     width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) if tty else _WIDEST
     stream = io.StringIO()
     console = Console(
-        file=stream, width=width, force_terminal=colored, no_color=not colored, highlight=False, legacy_windows=False
-    )
+        file=stream, width=width, force_terminal=colored, no_color=not colored, highlight=False,
+        legacy_windows=False, color_system="standard" if colored else None,
+    )  # fmt: skip
     console.print(value, soft_wrap=True)
     return "\n".join(line.rstrip() for line in stream.getvalue().split("\n")).rstrip("\n") + "\n"

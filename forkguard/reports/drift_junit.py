@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from forkguard.core.findings import ArchReport, ArchStatus, DriftReport, Finding, Kind
 from forkguard.core.registry_differences import SPECULATIVE
 from forkguard.core.rules import Rule
+from forkguard.reports.plain import printable
 
 STATEMENT = "statement"
-_NO_XML = dict.fromkeys(
-    {*range(0x20), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)} - {0x9, 0xA, 0xD}, "\N{REPLACEMENT CHARACTER}"
-)
 
 
 def as_junit(report: DriftReport, rules: Sequence[Rule], *, strict: bool = False) -> str:
@@ -76,5 +74,5 @@ def _count(element: ET.Element, suites: Sequence[ET.Element]) -> None:
 
 
 def _xml(text: str) -> str:
-    """The text without what XML 1.0 cannot hold."""
-    return text.translate(_NO_XML)
+    """The text without what XML 1.0 cannot hold and what a terminal would obey."""
+    return "".join(letter if letter in "\t\n" else printable(letter) for letter in text)
