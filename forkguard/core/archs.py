@@ -16,10 +16,12 @@ SOURCE_FOLDERS = ("src", "common", "gguf-py/gguf", "conversion")
 
 _NAME_AT = 2  # MODEL_ARCH.X : "name"
 _CLASS = r"(?:llama_model|llm_build)_\w+"
-_CREATES = re.compile(rf"\b(?:new|make_unique <) ({_CLASS})\b")
+_CREATES = re.compile(rf"\b(?:new|make_unique <) ({_CLASS})\b|\bllm \. (build_\w+) \(")
 _DEFINES = re.compile(
     rf"^(?:\w[\w:<>,*& ]*[ *&])?({_CLASS})(?:<[^>\n]*>)?::|^struct ({_CLASS})\b[^;\n]*\{{", re.MULTILINE
 )
+_DEFINES_OR_MAKES = re.compile(rf"{_DEFINES.pattern}|\bmake_unique<(llm_build_\w+)", re.MULTILINE)
+_DEFINES_MEMBER = re.compile(r"^[\w*& ]+[ *&](llm_build_context::build_\w+) ?\(", re.MULTILINE)
 _BASES = re.compile(r"\b(?:public|protected|private) ([\w :]+?)(?: <| ,| \{|$)")
 _MENTIONED = re.compile(rf"\b({_CLASS})\b")
 
@@ -87,7 +89,9 @@ class Arch:
 
     `cls` is its model class (`llama_model_lfm2`), None where no factory creates one. `files` define its
     functions. `shares` are the other archs with the same graph; `graph_of` is the arch that owns it, when
-    that is another. `lineage` are the classes whose functions its graph runs: its own and their bases.
+    that is another. `lineage` are the classes whose functions its graph runs: its own, those that they
+    `makes`, and their bases. `root` is the class that has the graph. Trees of 2024 and before have a member
+    function `llm_build_context::build_x` in place of a class.
     """
 
     name: str
@@ -97,6 +101,8 @@ class Arch:
     shares: tuple[str, ...]
     graph_of: str | None
     lineage: tuple[str, ...]
+    root: str | None = None
+    makes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,7 @@ def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
     owners: dict[str, str] = {}
     bases: dict[str, set[str]] = {}
     definitions: dict[str, list[TreePath]] = {}
+    makes: dict[str, tuple[str, ...]] = {}
     for path in tree.mentioning(b"LLM_ARCH_NAMES", b"llama_model_", b"llm_build_"):
         if path.endswith(PYTHON_SUFFIX):
             continue
@@ -130,6 +137,8 @@ def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
         owners |= dict(facts.owners)
         for cls, base in facts.bases:
             bases.setdefault(cls, set()).add(base)
+        for cls, graph in facts.makes:
+            makes[cls] = (*makes.get(cls, ()), graph)
         for cls in facts.defines if not path.endswith((".h", ".hpp")) else ():
             definitions.setdefault(cls, []).append(path)
     roots = {enum: _graph_owner(cls, owners) for enum, cls in classes.items()}
@@ -139,8 +148,9 @@ def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
         cls_, root = classes.get(enum), roots.get(enum)
         shares = tuple(other for other, its in enums.items() if other != name and root and roots.get(its) == root)
         owner = named.get(root) if root and root != cls_ else None
-        own = tuple(sorted({path for part in (cls_, root) if part for path in definitions.get(part, ())}))
-        archs[name] = Arch(name, enum, cls_, own, shares, owner, _lineage(cls_, root, bases))
+        graphs = tuple(dict.fromkeys(other for part in (cls_, root) if part for other in makes.get(part, ())))
+        own = tuple(sorted({path for part in (cls_, root, *graphs) if part for path in definitions.get(part, ())}))
+        archs[name] = Arch(name, enum, cls_, own, shares, owner, _lineage((cls_, root, *graphs), bases), root, graphs)
     return ArchIndex(archs)
 
 
@@ -150,7 +160,7 @@ class FileFacts:
 
     `names`: arch name and enum. `classes`: enum and the class that a factory makes for it. `owners`: class
     and the class whose graph it takes. `bases`: class and a base of it or of its nested graphs. `defines`:
-    classes whose functions stand in the file.
+    classes whose functions stand in the file. `makes`: model class and a graph class that its functions make.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -158,20 +168,35 @@ class FileFacts:
     owners: tuple[tuple[str, str], ...]
     bases: tuple[tuple[str, str], ...]
     defines: tuple[str, ...]
+    makes: tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=4096)
 def facts_of(source: bytes) -> FileFacts:
     """Read one file; the same bytes are read once."""
     inherited, parents = _inheritance(source)
-    found = _DEFINES.findall(source.decode("utf-8", "replace"))
+    text = source.decode("utf-8", "replace")
     return FileFacts(
         names=tuple(_names(source)),
         classes=tuple(_factory(source)),
         owners=(*parents, *_aliases(source)),
         bases=inherited,
-        defines=tuple(dict.fromkeys(one or other for one, other in found)),
+        defines=(
+            *dict.fromkeys(one or other for one, other in _DEFINES.findall(text)),
+            *_DEFINES_MEMBER.findall(text),
+        ),
+        makes=tuple(_makes(text)),
     )
+
+
+def _makes(text: str) -> Iterable[tuple[str, str]]:
+    """Model classes, each with a graph class of another name that its functions make."""
+    owner = ""
+    for match in _DEFINES_OR_MAKES.finditer(text):
+        owner = match.group(1) or match.group(2) or owner
+        made = match.group(3)
+        if made and owner.startswith("llama_model_") and made != owner:
+            yield owner, made
 
 
 def _units(source: bytes, *words: bytes) -> Iterable[Unit]:
@@ -201,7 +226,7 @@ def _factory(source: bytes) -> Iterable[tuple[str, str]]:
             for piece in unit.pieces:
                 created = _CREATES.search(piece.outcome)
                 if piece.kind is PieceKind.CASE and created and piece.enumerators:
-                    yield piece.enumerators[0], created.group(1)
+                    yield piece.enumerators[0], created.group(1) or f"llm_build_context::{created.group(2)}"
 
 
 def _inheritance(source: bytes) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
@@ -238,8 +263,8 @@ def _graph_owner(cls: str, owners: Mapping[str, str]) -> str:
     return cls
 
 
-def _lineage(cls: str | None, root: str | None, bases: Mapping[str, set[str]]) -> tuple[str, ...]:
-    waiting = [part for part in (cls, root) if part is not None]
+def _lineage(own: Iterable[str | None], bases: Mapping[str, set[str]]) -> tuple[str, ...]:
+    waiting = [part for part in own if part is not None]
     found: list[str] = []
     while waiting:
         part = waiting.pop(0)

@@ -17,6 +17,7 @@ class Sort(Enum):
     MISSING = "missing"  # upstream has it, the fork has not
     STALE = "stale"  # base and fork have it, upstream dropped it
     WEAKER = "weaker"  # both have it, the fork's only in a branch or outside the loop
+    REWRITTEN = "rewritten"  # both have the function, with hardly a statement in common
     HAZARD = "hazard"
 
 

@@ -12,6 +12,7 @@ from forkguard.core.differences import Difference, Sort, Trees
 from forkguard.core.findings import Finding, Kind, Severity, UpstreamPlace
 from forkguard.core.history import Sought, line_key
 from forkguard.core.names import CommitHash, TreePath
+from forkguard.core.rules import is_dormant
 from forkguard.core.syntax import Piece, PieceKind, verbatim
 
 _CONTEXT = 2
@@ -52,6 +53,7 @@ class _Judged:
     severity: Severity
     commit: Commit | None
     lost_in: Commit | None
+    remark: str = ""
 
     @property
     def group(self) -> tuple[object, ...]:
@@ -65,7 +67,8 @@ class _Judged:
 
 def findings(differences: Sequence[Difference], trees: Trees, history: History) -> tuple[Finding, ...]:
     """All findings, worst first; the order is the same from run to run."""
-    judged = [_judge(difference, trees, history) for difference in differences]
+    own = {d.arch for d in differences if d.sort is Sort.REWRITTEN and not d.in_base}
+    judged = [_judge(difference, trees, history, own) for difference in differences]
     found = [_finding(group, trees, history) for group in _groups(judged)]
     numbered: dict[str, int] = {}
     unique = []
@@ -81,18 +84,24 @@ def _order(finding: Finding) -> tuple[object, ...]:
 
 
 def _piece(difference: Difference) -> Piece:
-    piece = difference.theirs if difference.sort is Sort.MISSING else difference.ours or difference.theirs
+    piece = (
+        difference.theirs
+        if difference.sort in {Sort.MISSING, Sort.REWRITTEN}
+        else difference.ours or difference.theirs
+    )
     assert piece is not None  # noqa: S101  (each sort carries its piece)
     return piece
 
 
-def _judge(difference: Difference, trees: Trees, history: History) -> _Judged:
+def _judge(difference: Difference, trees: Trees, history: History, own: AbstractSet[str]) -> _Judged:
     d = difference
     rule_severity = d.rule.severity if d.rule else Severity.CHANGE
     if d.sort is Sort.HAZARD:
         return _Judged(d, Kind.HAZARD, rule_severity, _brought(d, history), None)
     if d.sort is Sort.WEAKER:
         return _Judged(d, Kind.CHANGED, rule_severity, _brought(d, history), None)
+    if d.sort is Sort.REWRITTEN:
+        return _Judged(d, Kind.CHANGED, Severity.CHANGE if d.in_base else Severity.NOTE, _brought(d, history), None)
     if d.sort is Sort.STALE:
         assert d.ours is not None  # noqa: S101
         dropped = history.dropped.get(first_line(trees.fork, d.path, d.ours))
@@ -106,7 +115,19 @@ def _judge(difference: Difference, trees: Trees, history: History) -> _Judged:
     if d.in_base and d.replaced and d.rule is None:
         return _Judged(d, Kind.CHANGED, Severity.NOTE, commit, lost_in)
     kind = Kind.LOST if d.in_base or lost_in is not None else Kind.NOT_PORTED
-    return _Judged(d, kind, rule_severity, commit, lost_in)
+    remark = _mild(d, trees, own) if kind is Kind.NOT_PORTED else ""
+    return _Judged(d, kind, Severity.CHANGE if remark else rule_severity, commit, lost_in, remark=remark)
+
+
+def _mild(d: Difference, trees: Trees, own: AbstractSet[str]) -> str:
+    """Why the lack of what a rule asks for does no harm in this fork; empty where it does."""
+    if d.rule is None:
+        return ""
+    if is_dormant(d.rule, trees.fork):
+        return "The fork has nothing yet that reads this: it is part of a feature that the fork lacks as a whole."
+    if d.rule.form == "registry" and d.arch in own and d.rule.severity in {Severity.CRASH, Severity.CORRUPTION}:
+        return "The fork has an implementation of its own of this arch, which may do without the entry."
+    return ""
 
 
 def _brought(d: Difference, history: History) -> Commit | None:
@@ -150,7 +171,7 @@ def _finding(group: list[_Judged], trees: Trees, history: History) -> Finding:
         symbol=d.symbol or None,
         text=text,
         title=_title(group, rule.title if rule else ""),
-        why=rule.why if rule else "",
+        why=" ".join(part for part in (head.remark, rule.why if rule else "") if part),
         upstream=upstream,
         also_upstream=d.both,
         fix=_fix(head, history),
@@ -163,7 +184,7 @@ def _finding(group: list[_Judged], trees: Trees, history: History) -> Finding:
 def _text(group: list[_Judged], trees: Trees) -> tuple[str, int]:
     """The source of the group, verbatim (upstream's where the fork lacks it, else the fork's), and its indent."""
     d = group[0].difference
-    theirs = d.sort is Sort.MISSING or d.ours is None
+    theirs = d.sort in {Sort.MISSING, Sort.REWRITTEN} or d.ours is None
     tree, path = (trees.upstream, d.their_path) if theirs else (trees.fork, d.our_path)
     pieces = [_piece(one.difference) for one in group]
     if path is None:
@@ -197,6 +218,8 @@ def _title(group: list[_Judged], rule_title: str) -> str:
     if d.sort is Sort.WEAKER:
         guarded = d.ours and d.theirs and len(d.ours.guards) > len(d.theirs.guards)
         return f"{'only under a condition' if guarded else 'outside the loop'}: {rule_title}"
+    if d.sort is Sort.REWRITTEN:
+        return f"{'upstream rewrote' if d.in_base else 'the fork has its own'} {d.symbol}(): {d.note}"
     if d.sort is Sort.STALE:
         return f"upstream dropped {count} {place}"
     if kind is Kind.CHANGED:

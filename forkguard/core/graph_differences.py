@@ -1,16 +1,22 @@
 """Differences in the functions of an arch, and in the statements that rules ask of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forkguard.core.archs import Arch, SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Spot, Trees, belongs, broken_files
+from forkguard.core.layouts import is_old, is_scaffold, todays_name
 from forkguard.core.names import TreePath
 from forkguard.core.rules import Match, Rule, lineage_units, statement_matches
-from forkguard.core.syntax import Unit, tokens_of
+from forkguard.core.syntax import Piece, PieceKind, Unit, tokens_of
 
 Located = tuple[TreePath, Unit]
+_SMALLEST = 12
+"""Functions of fewer statements than these are always compared one by one."""
+_LEAST_SHARED = 1 / 3
+"""A function that keeps less than this part of upstream's statements is another implementation."""
 
 
 def graph_differences(trees: Trees, its: Family, rules: Sequence[Rule], *, done: set[str]) -> Iterator[Difference]:
@@ -21,9 +27,11 @@ def graph_differences(trees: Trees, its: Family, rules: Sequence[Rule], *, done:
     statements = [rule for rule in rules if rule.form == "statement"]
     asked = _asked(trees, its, statements)
     unread = _Unread(trees, its)
-    for group, sides in _units_by_symbol(trees, its).items():
+    named = _units_by_symbol(trees, its)
+    for group, sides in named.units.items():
         if group not in done and not _same_text(sides["fork"], sides["upstream"]):
-            for d in _unit_differences(group, _pieces(sides), asked, arch=its.name):
+            pieces = _pieces(sides, headless=group in named.translated)
+            for d in _unit_differences(group, pieces, asked, arch=its.name):
                 if d.rule or not unread.holds(d):
                     yield d
         done.add(group)
@@ -53,30 +61,56 @@ def _spaced(tokens: Iterable[str]) -> str:
     return f" {'  '.join(tokens)} "
 
 
-def _units_by_symbol(trees: Trees, its: Family) -> dict[str, dict[str, list[Located]]]:
-    """Symbol (for directives: the first class of their file, whatever its name) to the units of each side."""
-    found: dict[str, dict[str, list[Located]]] = {}
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Symbol (for directives: the first class of their file, whatever its name) to the units of each side.
+
+    `translated`: those under which some side's units have another name, since it is laid out in another way.
+    """
+
+    units: dict[str, dict[str, list[Located]]] = field(default_factory=dict)
+    translated: set[str] = field(default_factory=set)
+
+
+def _units_by_symbol(trees: Trees, its: Family) -> _Named:
+    named = _Named()
+    theirs = {arch.enum: arch for arch in its.upstream}
+    other_layout = any(is_old(a) or a.makes for a in (*its.fork, *its.base) if a.enum in theirs)
     for side, tree, archs in its.sides(trees):
-        seen: set[Spot] = set()
+        seen: set[tuple[Spot, str]] = set()
         for arch in archs:
             units = tuple(lineage_units(tree, arch))
             owned = ((path, unit.symbol.split("::")[0]) for path, unit in reversed(units))
             classes = {path: cls for path, cls in owned if cls in arch.lineage}
             for path, unit in units:
-                spot = (path, unit.start)
-                if spot not in seen:
-                    seen.add(spot)
-                    group = unit.symbol or f"# {classes.get(path, path)}"
-                    found.setdefault(group, {"fork": [], "upstream": [], "base": []})[side].append((path, unit))
-    return found
+                if other_layout and is_scaffold(unit):
+                    continue
+                name = todays_name(unit.symbol, arch, theirs.get(arch.enum))
+                group = name or f"# {todays_name(classes.get(path, path), arch, theirs.get(arch.enum))}"
+                if ((path, unit.start), group) not in seen:
+                    seen.add(((path, unit.start), group))
+                    empty: dict[str, list[Located]] = {"fork": [], "upstream": [], "base": []}
+                    named.units.setdefault(group, empty)[side].append((path, unit))
+                    if name != unit.symbol:
+                        named.translated.add(group)
+    return named
 
 
 def _same_text(ours: Sequence[Located], theirs: Sequence[Located]) -> bool:
     return [unit.text for _, unit in ours] == [unit.text for _, unit in theirs]
 
 
-def _pieces(sides: Mapping[str, list[Located]]) -> dict[str, list[Place]]:
-    return {side: [(path, piece) for path, unit in units for piece in unit.pieces] for side, units in sides.items()}
+def _pieces(sides: Mapping[str, list[Located]], *, headless: bool) -> dict[str, list[Place]]:
+    """The pieces of each side; the heads of functions that one side names otherwise are left out."""
+    return {
+        side: [
+            (path, piece)
+            for path, unit in units
+            for piece in unit.pieces
+            if not (headless and piece.kind is PieceKind.HEADER and piece.start == unit.start)
+        ]
+        for side, units in sides.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +144,10 @@ def _unit_differences(
         fork=[piece for _, piece in fork],
         base=[piece for _, piece in sides["base"]],
     )
+    if _is_rewritten(len(upstream), len(fork), shared=len(result.matched)):
+        yield _rewritten(group, sides, shared=len(result.matched), arch=arch)
+        yield from _unmet(group, sides, asked, arch=arch)
+        return
     where = {(piece.start, piece.line): path for path, piece in fork}
     for missing in result.missing:
         their_path, theirs = upstream[missing.index]
@@ -137,13 +175,51 @@ def _unit_differences(
             )  # fmt: skip
 
 
+def _is_rewritten(theirs: int, ours: int, *, shared: int) -> bool:
+    """Whether two functions have so little in common that comparing their statements one by one tells nothing."""
+    return min(theirs, ours) >= _SMALLEST and shared < _LEAST_SHARED * theirs
+
+
+def _rewritten(group: str, sides: Mapping[str, list[Place]], *, shared: int, arch: str) -> Difference:
+    """Both sides of a function as wholes. `in_base` tells that upstream rewrote it, not the fork."""
+    (path, _), (their_path, theirs) = sides["fork"][0], sides["upstream"][0]
+    old = Counter(piece.key for _, piece in sides["base"])
+    kept = (old & Counter(piece.key for _, piece in sides["fork"])).total()
+    ours = _as_one([piece for at, piece in sides["fork"] if at == path])
+    whole = _as_one([piece for at, piece in sides["upstream"] if at == their_path])
+    return Difference(
+        Sort.REWRITTEN, arch, None, theirs.symbol, path, ours.line, ours=ours, our_path=path, theirs=whole,
+        their_path=their_path, group=group, in_base=2 * kept > len(sides["fork"]),
+        note=f"{shared} of its {len(sides['upstream'])} statements are the same",
+    )  # fmt: skip
+
+
+def _as_one(pieces: Sequence[Piece]) -> Piece:
+    """From the first piece to the last, as one."""
+    first = pieces[0]
+    tokens = tuple(token for piece in pieces for token in piece.tokens)
+    end, last = max(piece.end for piece in pieces), max(piece.last for piece in pieces)
+    return Piece(PieceKind.STATEMENT, first.symbol, tokens, "", first.start, end, first.line, last)
+
+
 def _whole_unit(group: str, sides: Mapping[str, list[Place]], asked: _Asked, *, arch: str) -> Iterator[Difference]:
     """A function or type that the fork has not: one difference, and one for each rule that it alone would keep."""
-    upstream = sides["upstream"]
+    path, piece = sides["upstream"][0]
     known = {piece.key for _, piece in sides["base"]}
-    for index, (path, piece) in enumerate(upstream):
+    if (rule := asked.rule((path, piece.start))) is None or rule.id not in asked.unmet:
+        yield Difference(
+            Sort.MISSING, arch, None, piece.symbol, path, None, theirs=piece, their_path=path, group=group,
+            in_base=piece.key in known,
+        )  # fmt: skip
+    yield from _unmet(group, sides, asked, arch=arch)
+
+
+def _unmet(group: str, sides: Mapping[str, list[Place]], asked: _Asked, *, arch: str) -> Iterator[Difference]:
+    """The statements of upstream's function that rules ask for, where the fork has no match of the rule at all."""
+    known = {piece.key for _, piece in sides["base"]}
+    for index, (path, piece) in enumerate(sides["upstream"]):
         rule = asked.rule((path, piece.start))
-        if index == 0 or (rule is not None and rule.id in asked.unmet):
+        if rule is not None and rule.id in asked.unmet:
             yield Difference(
                 Sort.MISSING, arch, rule, piece.symbol, path, None, theirs=piece, their_path=path, group=group,
                 index=index, in_base=piece.key in known,

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from forkguard.core.names import CommitHash
@@ -33,54 +34,78 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The commit that took a line away; `certain` where the hunk's header names the line's function."""
+    """The commit that took a line away; `certain` where the hunk's header names the line's function.
+
+    `brought`: a commit of the same log, no merge, had brought the line into the file before.
+    """
 
     commit: CommitHash
     certain: bool
+    brought: bool = False
 
 
-def removals(log: str, sought: Iterable[Sought]) -> Mapping[Sought, Removal]:
+def removals(
+    log: str, sought: Iterable[Sought], *, merges: AbstractSet[CommitHash] = frozenset()
+) -> Mapping[Sought, Removal]:
     """For each line, the newest commit of the log that took it away without bringing it back.
 
     Hunks whose header names the line's function come before others: the same `case` stands in many switches.
     A commit that moves a line within its function takes nothing away.
-    `log` is what `Repository.patches` gives: newest first, each commit behind a line `commit <hash>`.
+    `log` is what `Repository.patches` gives: newest first, each commit behind a line `commit <hash>`; `merges`
+    are those of its commits that are merges.
     """
     by_key: dict[str, list[Sought]] = {}
     for one in sought:
         by_key.setdefault(one.key, []).append(one)
     sure: dict[Sought, Removal] = {}
     likely: dict[Sought, Removal] = {}
-    for commit, hunks in groupby(_hunks(log, frozenset(by_key)), key=lambda hunk: hunk[0]):
+    places: dict[Sought, set[str]] = {}
+    brought: set[Sought] = set()
+    for commit, hunks in groupby(_hunks(log, frozenset(by_key)), key=lambda hunk: hunk.commit):
         here: Counter[Sought] = Counter()
-        anywhere: Counter[Sought] = Counter()
-        for _, header, balance in hunks:
-            for key, count in balance.items():
-                for one in by_key[key]:
-                    anywhere[one] += count
-                    here[one] += count if one.name and one.name in header else 0
-        for one, count in anywhere.items():
-            if here[one] < 0:
-                sure.setdefault(one, Removal(commit, certain=True))
-            elif count < 0:
-                likely.setdefault(one, Removal(commit, certain=False))
-    return likely | sure
+        files: dict[Sought, Counter[str]] = {}
+        for hunk in hunks:
+            for one in (one for key in hunk.balance for one in by_key[key]):
+                count = hunk.balance[one.key]
+                files.setdefault(one, Counter())[hunk.path] += count
+                here[one] += count if one.name and one.name in hunk.header else 0
+        for one, counts in files.items():
+            if commit not in merges and any(counts[path] > 0 for path in places.get(one, ())):
+                brought.add(one)
+            taken = {path for path, count in counts.items() if count < 0}
+            if here[one] < 0 and one not in sure:
+                sure[one] = Removal(commit, certain=True)
+                places[one] = taken
+            elif counts.total() < 0 and one not in likely:
+                likely[one] = Removal(commit, certain=False)
+                places.setdefault(one, taken)
+    return {one: replace(removal, brought=one in brought) for one, removal in (likely | sure).items()}
 
 
-def _hunks(log: str, keys: frozenset[str]) -> Iterator[tuple[CommitHash, str, dict[str, int]]]:
-    """Each hunk that holds one of the keys: its commit, its header, and how often it adds or (below 0) removes it."""
-    commit, header = CommitHash(""), ""
+@dataclass(frozen=True, slots=True)
+class _Hunk:
+    """A hunk that holds a sought line; `balance` is how often it adds or (below 0) removes each."""
+
+    commit: CommitHash
+    path: str
+    header: str
+    balance: Mapping[str, int]
+
+
+def _hunks(log: str, keys: frozenset[str]) -> Iterator[_Hunk]:
+    commit, path, header = CommitHash(""), "", ""
     balance: dict[str, int] = {}
     for line in log.split("\n"):
         if line.startswith(("commit ", "@@ ", "diff --git ")):
             if balance:
-                yield commit, header, balance
+                yield _Hunk(commit, path, header, balance)
             balance = {}
             header = line if line.startswith("@@ ") else ""
+            path = line.rpartition(" b/")[2] if line.startswith("diff ") else path
             commit = CommitHash(line[7:]) if line.startswith("commit ") else commit
         elif header and line[:1] in {"-", "+"}:
             key = line_key(line[1:])
             if key in keys:
                 balance[key] = balance.get(key, 0) + (1 if line[0] == "+" else -1)
     if balance:
-        yield commit, header, balance
+        yield _Hunk(commit, path, header, balance)

@@ -15,8 +15,9 @@ from functools import lru_cache
 
 from tree_sitter import Query, QueryCursor
 
-from forkguard.core.archs import Arch, SourceTree
+from forkguard.core.archs import Arch, SourceTree, facts_of
 from forkguard.core.findings import Severity
+from forkguard.core.layouts import is_old, loader_units
 from forkguard.core.names import PullNumber, TreePath
 from forkguard.core.registries import entries
 from forkguard.core.syntax import LANGUAGE, Piece, Unit
@@ -65,20 +66,32 @@ def compiled(query: str) -> Query:
     return Query(LANGUAGE, query)
 
 
+_MOST_GUESTS = 3
+"""A file that defines more classes than these beside an arch's own is shared by archs."""
+
 # -- evaluation ----------------------------------------------------------------------------------------
 
 
 def lineage_units(tree: SourceTree, arch: Arch) -> Iterator[tuple[TreePath, Unit]]:
     """The units that make up an arch: members of its classes, and all else in its own files.
 
-    A file that could not be parsed whole counts as a whole, since names may be lost in it.
+    A file that could not be parsed whole counts as a whole, since names may be lost in it. A file with the
+    classes of many archs is none's own.
     """
     classes = frozenset(arch.lineage)
-    for path in tree.mentioning(*(cls.encode() for cls in arch.lineage)):
-        own = path in arch.files
+    for path in tree.mentioning(*(cls.rsplit("::", 1)[-1].encode() for cls in arch.lineage)):
+        own = path in arch.files and _is_own(tree.files[path], classes)
         for unit in tree.parse(path).units:
-            if unit.root in classes or (own and not unit.root.startswith(("llama_model_", "llm_build_"))):
+            member = unit.root in classes or unit.symbol in classes
+            if member or (own and not unit.root.startswith(("llama_model_", "llm_build_"))):
                 yield path, unit
+    if is_old(arch):
+        yield from loader_units(tree, arch)
+
+
+def _is_own(source: bytes, classes: frozenset[str]) -> bool:
+    others = [cls for cls in facts_of(source).defines if cls not in classes]
+    return len(others) <= _MOST_GUESTS
 
 
 def statement_matches(rule: Rule, tree: SourceTree, arch: Arch) -> tuple[Match, ...]:
@@ -101,11 +114,12 @@ def _captured(query: str, unit: Unit) -> tuple[Piece, ...]:
 
 def _can_match(query: str, unit: Unit) -> bool:
     """Whether the unit holds the words that the query's `#eq?` predicates ask for; most units do not."""
-    return all(word in unit.text for word in _asked_words(query))
+    return all(word in unit.text for word in asked_words(query))
 
 
 @lru_cache(maxsize=256)
-def _asked_words(query: str) -> tuple[bytes, ...]:
+def asked_words(query: str) -> tuple[bytes, ...]:
+    """The words that a query's `#eq?` predicates ask for."""
     return tuple(word.encode() for word in re.findall(r'#eq\? @\S+ "([^"\\]+)"', query))
 
 
@@ -152,6 +166,16 @@ def subject_exists(rule: Rule, tree: SourceTree) -> bool:
         for path in tree.mentioning(*(word.encode() for word in words))
         for unit in tree.parse(path).units
     )
+
+
+def is_dormant(rule: Rule, tree: SourceTree) -> bool:
+    """Whether nothing in a tree can feel the lack of what a rule asks for: no such registry, or no such field.
+
+    (A fork from before a feature lacks its lines, but also the code that would abort without them.)
+    """
+    if rule.form != "statement":
+        return not subject_exists(rule, tree)
+    return not all(tree.mentioning(word) for word in asked_words(rule.query))
 
 
 def is_armed(rule: Rule, tree: SourceTree) -> bool:

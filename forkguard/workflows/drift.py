@@ -182,10 +182,12 @@ def _removals(
     paths = {path for d in wanted.values() for path in (d.path, d.their_path) if path}
     if not wanted or not paths or since == until:
         return {}
-    found = removals(repo.patches(since, until, sorted(paths)), wanted)
-    # A line that the base had not is lost only where its own function lost it: the same line stands in many.
+    merges = frozenset(commit.id for commit in repo.history(["--merges", f"{since}..{until}"]))
+    found = removals(repo.patches(since, until, sorted(paths)), wanted, merges=merges)
+    # A line that the base had not is lost only where the fork had brought it, and where its own function lost it:
+    # the same line stands in many, and a merge of upstream takes away what upstream took away.
     return {
         one: removal.commit
         for one, removal in found.items()
-        if removal.certain or wanted[one].sort is Sort.STALE or wanted[one].in_base
+        if (removal.certain and removal.brought) or wanted[one].sort is Sort.STALE or wanted[one].in_base
     }
