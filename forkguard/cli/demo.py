@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -14,8 +15,7 @@ from forkguard.adapters.demo_folder import claimed
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import write_map
-from forkguard.adapters.rulefiles import bundled_rules
-from forkguard.cli.compose import cache_folder, open_places, open_project
+from forkguard.cli.compose import cache_folder, open_places, open_project, project_ledger, project_rules
 from forkguard.cli.options import deliver, talk_options
 from forkguard.cli.port import port_tools
 from forkguard.cli.render import rendered
@@ -141,14 +141,17 @@ class _KeptFolder:
 
     def drift(self, ref: str) -> DriftReport:
         with open_project(map_file=self._map, fork=self._fork, fork_ref=ref) as project:
-            base = find_base(project.fork_repo, fork=project.fork, upstream=project.upstream)
+            base = find_base(
+                project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
+            )
             return run_drift(
                 project.fork_repo,
                 fork=project.fork,
                 upstream=project.upstream,
                 base=base,
                 archs=[_ARCH],
-                rules=bundled_rules(),
+                rules=project_rules(project),
+                ledger=project_ledger(project, today=datetime.now().astimezone().date()),
                 talk=self._talk,
             )
 
