@@ -231,9 +231,10 @@ def test_a_program_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
 
 
 def test_escapes_in_a_log_do_not_reach_the_reports(tmp_path: Path) -> None:
-    report = gate(tmp_path, Behaviour(answers=("rubbish",)))
+    report = replace(gate(tmp_path, Behaviour(answers=("rubbish",))), warnings=("from a map: \x1b]0;owned\x07",))
     text, document = to_text(report, receipt=None), to_json(report)
-    assert "\x1b" not in text
+    assert not {"\x1b", "\x07"} & set(text)
+    assert "from a map" in text
     assert document.isascii()
     assert json.loads(document)["verdict"] == "fail"
 
