@@ -14,6 +14,7 @@ from typing import BinaryIO, Self
 import git
 
 from forkguard.core.commits import Commit
+from forkguard.core.history import parse_blame
 from forkguard.core.names import BlobHash, CommitHash, RefName, TreePath, check_ref
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.errors import CouldNotWork, MissingObject, ProcessFailed, TimedOut, UnknownRef, UsageProblem
@@ -247,6 +248,13 @@ class GitRepository:
         rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
         return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
 
+    def messages(self, revisions: Sequence[str]) -> tuple[tuple[Commit, str], ...]:
+        """The commits that `git log` walks, newest first, each with the body of its message."""
+        _, out, _ = self.run("log", "--format=%H%x00%aI%x00%s%x00%b%x00", *revisions, "--")
+        fields = out.decode("utf-8", "replace").split("\0")
+        rows = zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False)
+        return tuple((Commit(CommitHash(id_.strip()), date, subject), body) for id_, date, subject, body in rows)
+
     def mentions(self, text: str, *, until: CommitHash) -> tuple[Commit, ...]:
         """The commits up to `until` whose message holds `text`, newest first."""
         return self.history(["--fixed-strings", f"--grep={text}", until])
@@ -286,14 +294,14 @@ class GitRepository:
             at = end + 1 + size + 1
         return found
 
-    def raw_log(self, commit: CommitHash) -> str:
+    def raw_log(self, commit: CommitHash, *, since: CommitHash | None = None) -> str:
         """The first-parent history of a commit, newest first: a line `commit <hash>`, then `git log --raw` lines.
 
-        Each of those is `:oldmode newmode oldblob newblob status<TAB>path`, against the first parent.
+        With `since`, only what came after that commit. Each of those lines is `:oldmode newmode oldblob newblob status<TAB>path`, against the first parent.
         """
         _, out, _ = self.run(
             "log", "--raw", "--no-abbrev", "--no-renames", "--first-parent", "--diff-merges=first-parent",
-            "--format=commit %H", commit,
+            "--format=commit %H", f"{since}..{commit}" if since else commit,
         )  # fmt: skip
         return out.decode("utf-8", "surrogateescape")
 
@@ -359,28 +367,6 @@ class GitRepository:
             f"{since}..{until}", "--", *paths,
         )  # fmt: skip
         return out.decode("utf-8", "replace")
-
-
-def parse_blame(porcelain: str) -> dict[int, CommitHash | None]:
-    """Read `git blame --porcelain`: final line number to commit, None where the commit is a boundary.
-
-    >>> one = "a" * 40
-    >>> parse_blame(f"{one} 3 7 1\\nboundary\\nfilename x.cpp\\n\\tint i;\\n")
-    {7: None}
-    """
-    boundary: set[str] = set()
-    rows: list[tuple[int, str]] = []
-    current = ""
-    for line in porcelain.split("\n"):
-        if line.startswith("\t") or not line:
-            continue
-        words = line.split(" ")
-        if len(words[0]) in (40, 64) and len(words) >= 3 and words[1].isdigit():
-            current = words[0]
-            rows.append((int(words[2]), current))
-        elif line == "boundary":
-            boundary.add(current)
-    return {number: None if commit in boundary else CommitHash(commit) for number, commit in rows}
 
 
 def _from_diff(mail: bytes) -> bytes:

@@ -80,6 +80,8 @@ class Finding:
     context: tuple[tuple[int, str], ...] = ()
     margin: int = 0
     lost_in: Commit | None = None
+    follow_ups: tuple[Commit, ...] = ()
+    builds: tuple[str, str] | None = None
 
     def counts(self, *, strict: bool) -> bool:
         """Whether the finding makes drift exit 1."""

@@ -109,3 +109,25 @@ def _hunks(log: str, keys: frozenset[str]) -> Iterator[_Hunk]:
                 balance[key] = balance.get(key, 0) + (1 if line[0] == "+" else -1)
     if balance:
         yield _Hunk(commit, path, header, balance)
+
+
+def parse_blame(porcelain: str) -> dict[int, CommitHash | None]:
+    """Read `git blame --porcelain`: final line number to commit, None where the commit is a boundary.
+
+    >>> one = "a" * 40
+    >>> parse_blame(f"{one} 3 7 1\\nboundary\\nfilename x.cpp\\n\\tint i;\\n")
+    {7: None}
+    """
+    boundary: set[str] = set()
+    rows: list[tuple[int, str]] = []
+    current = ""
+    for line in porcelain.split("\n"):
+        if line.startswith("\t") or not line:
+            continue
+        words = line.split(" ")
+        if len(words[0]) in (40, 64) and len(words) >= 3 and words[1].isdigit():
+            current = words[0]
+            rows.append((int(words[2]), current))
+        elif line == "boundary":
+            boundary.add(current)
+    return {number: None if commit in boundary else CommitHash(commit) for number, commit in rows}

@@ -62,6 +62,8 @@ def finding_document(finding: Finding) -> dict[str, Any]:
         "also_upstream": finding.also_upstream,
         "ledger": finding.ledger,
         "lost_in": _commit(finding.lost_in) if finding.lost_in else None,
+        "follow_ups": [_commit(commit) for commit in finding.follow_ups],
+        "builds": list(finding.builds) if finding.builds else None,
         "fix": finding.fix,
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from forkguard.core.commits import Commit
 from forkguard.core.findings import ArchStatus, DriftReport, Finding, Kind, Severity
 from forkguard.reports.plain import counted, printable
 
@@ -19,6 +20,7 @@ STYLES = {
 }
 _WIDTH = 110
 _MOST_LINES = 14
+_MOST_LATER = 3
 _MOST_PLACES = 8
 _MOST_NAMES = 6
 _MOST_FINDINGS = 15  # of each severity, unless all are asked for
@@ -127,8 +129,23 @@ def _came(finding: Finding) -> str:
     commit = finding.upstream.commit if finding.upstream else None
     if commit is None:
         return ""
+    if finding.builds:
+        return (
+            f"between the builds {finding.builds[0]} and {finding.builds[1]}, {commit.date[:10]} ({commit.id[:10]})"
+        )
+    return _named(commit)
+
+
+def _named(commit: Commit) -> str:
     number = f"#{commit.pull}" if commit.pull else commit.id[:10]
     return f"{number}, {commit.date[:10]}: {commit.subject}"
+
+
+def _sequel(finding: Finding, indent: str) -> str:
+    """What came later upstream about the same request, a line each."""
+    lines = [f"{indent}later: {_named(commit)}\n" for commit in finding.follow_ups[:_MOST_LATER]]
+    rest = len(finding.follow_ups) - _MOST_LATER
+    return "".join(lines) + (f"{indent}later: {rest} more\n" if rest > 0 else "")
 
 
 def _full(finding: Finding, *, verbose: bool, explain: bool) -> RenderableType:
@@ -143,6 +160,7 @@ def _full(finding: Finding, *, verbose: bool, explain: bool) -> RenderableType:
         dropped = finding.title.startswith("upstream dropped")
         word = "came with" if finding.kind is Kind.HAZARD else "dropped by" if dropped else "upstream"
         text.append(f"  {word} {came}\n", style="dim")
+    text.append(_sequel(finding, "  "), style="dim")
     if lost := finding.lost_in:
         text.append(f"  the fork took it away in {lost.id[:10]}: {lost.subject}\n", style="yellow")
     for line in textwrap.wrap(finding.why, _WIDTH) if explain else ():
@@ -209,6 +227,7 @@ def _one_commit(came: str, found: list[Finding]) -> Text:
         text.append(f"{_PAD}{path}:{shown}\n", style="underline")
     if len(places) > _MOST_PLACES:
         text.append(f"{_PAD}... and {counted(len(places) - _MOST_PLACES, 'more file', 'more files')}\n")
+    text.append(_sequel(found[0], _PAD))
     if found[0].fix:
         text.append(f"{_PAD}mend: {found[0].fix}\n")
     text.rstrip()

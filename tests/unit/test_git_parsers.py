@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkguard.adapters.git import parse_blame
 from forkguard.core.commits import Commit, pulls_in
+from forkguard.core.history import parse_blame
 from forkguard.core.names import CommitHash
 
 ONE, TWO = "a" * 40, "b" * 40
