@@ -236,7 +236,7 @@ def fallback(arms: Sequence[Arm], *, fails: bool) -> Check:
         evidence = tuple(
             {"arm": arm.plan.name, "class": str(one.kind), "text": one.text, "count": one.count,
              "log": arm.end.log_file}
-            for one in found.values()
+            for one in (found[kind], *(other for other in found.values() if other.kind is not kind))
         )  # fmt: skip
         verdict = Verdict.FAIL if fails else Verdict.PASS
         return Check(CheckName.FALLBACK, verdict, kind, f"the server fell back: {found[kind].text}", evidence)

@@ -219,9 +219,11 @@ def test_two_runs_without_the_draft_that_differ_decide_nothing(tmp_path: Path) -
 @pytest.mark.parametrize(("fails", "verdict"), [(False, Verdict.PASS), (True, Verdict.FAIL)])
 def test_a_fallback_is_told_with_its_line(tmp_path: Path, *, fails: bool, verdict: Verdict) -> None:
     settings = replace(SETTINGS, fallback_fails=fails)
-    report = gate(tmp_path, Behaviour(log_line=CHECKPOINT_LINE), settings=settings)
+    earlier = "0.00.003.000 W llama_context: n_rs_seq=3 requested but the model cannot; clamping to 0"
+    report = gate(tmp_path, Behaviour(log_line=f"{earlier}\n{CHECKPOINT_LINE}"), settings=settings)
     found = check(report, CheckName.FALLBACK)
     assert (found.verdict, found.kind) == (verdict, "checkpoints")
+    assert [one["class"] for one in found.evidence] == ["checkpoints", "rollback-clamped"]
     assert found.evidence[0]["text"] == CHECKPOINT_LINE.partition("W ")[2]
 
 
