@@ -54,7 +54,7 @@ def command(no_build: bool, keep: Path, verbose: bool, color: bool | None) -> in
     \b
     Examples:
       forkguard demo --no-build
-      forkguard demo --no-build --keep /tmp/story
+      forkguard demo --no-build --keep ../story
 
     Exit status: 0 the story went as told (red before, clean after); 1 it did not; 3 no network, no space.
     """
