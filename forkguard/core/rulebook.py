@@ -22,7 +22,8 @@ _NEEDED = {
 }
 _TEXTS = ("id", "form", "title", "severity", "why", "log", "mend", "query", "loop", "symbol", "if", "then", "among")
 _LISTS = ("drafts", "exempt", "pulls")
-_FIELDS = {*_TEXTS, *_LISTS, "block", "share"}
+FIELDS = {*_TEXTS, *_LISTS, "block", "share"}
+"""Every key that a rule may have."""
 _ID = re.compile(r"[a-z][a-z0-9-]*")
 RESERVED = "statement"
 """What findings without a rule are called; no rule may take the name."""
@@ -134,7 +135,7 @@ def _check_keys(table: Mapping[str, Any], place: _Place) -> None:
     if not isinstance(form, str) or form not in _NEEDED:
         raise place.wrong(f"form is {form!r}, not one of {', '.join(_NEEDED)}", "form")
     missing = [key for key in (*sorted(_COMMON), *sorted(_NEEDED[form])) if key not in table]
-    unknown = [key for key in table if key not in _FIELDS]
+    unknown = [key for key in table if key not in FIELDS]
     if missing or unknown:
         said = [f"lacks {key!r}" for key in missing] + [f"has an unknown key {key!r}" for key in unknown]
         raise place.wrong("; ".join(said), unknown[0] if unknown else "")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from forkguard.core.findings import ArchReport, ArchStatus, DriftReport, Finding, Kind
 from forkguard.core.registry_differences import SPECULATIVE
 from forkguard.core.rules import Rule
+from forkguard.reports.drift_text import came_with, commit_name
 from forkguard.reports.plain import printable
 
 STATEMENT = "statement"
@@ -58,11 +59,10 @@ def _case(suite: ET.Element, arch: str, rule: str, found: Sequence[Finding], *, 
 
 def _told(finding: Finding) -> str:
     place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
-    commit = finding.upstream.commit if finding.upstream else None
     lines = [f"{place}  {finding.title}", finding.text]
-    if commit is not None:
-        number = f"#{commit.pull}" if commit.pull else commit.id[:10]
-        lines.append(f"upstream {number}, {commit.date[:10]}: {commit.subject}")
+    if came := came_with(finding):
+        lines.append(f"upstream {came}")
+    lines += [f"later: {commit_name(commit)}" for commit in finding.follow_ups]
     lines += [line for line in (finding.why, f"mend: {finding.fix}" if finding.fix else "") if line]
     return "\n".join([*lines, f"id: {finding.id}"])
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from forkguard.core.findings import ArchStatus, DriftReport, Finding, Severity
-from forkguard.reports.drift_text import tally
+from forkguard.reports.drift_text import came_with, commit_name, tally
 from forkguard.reports.plain import counted, printable
 
 _MOST_ROWS = 25
@@ -111,9 +111,10 @@ def _detail(finding: Finding) -> Iterator[str]:
     yield ""
     yield from fenced(finding.text)
     yield ""
-    commit = finding.upstream.commit if finding.upstream else None
-    if commit is not None:
-        yield f"- upstream: {code(f'{commit.id[:10]}, {commit.date[:10]}: {commit.subject}')}"
+    if came := came_with(finding):
+        yield f"- upstream: {code(came)}"
+    for commit in finding.follow_ups:
+        yield f"- later: {code(commit_name(commit))}"
     if finding.lost_in is not None:
         yield f"- the fork took it away in {code(f'{finding.lost_in.id[:10]}: {finding.lost_in.subject}')}"
     if finding.why:

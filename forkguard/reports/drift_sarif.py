@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from forkguard.core.findings import ArchReport, ArchStatus, DriftReport, Finding, Kind, Severity
 from forkguard.core.rules import Rule
+from forkguard.reports.drift_text import came_with, commit_name
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "forkguardFindingId/v1"
@@ -118,11 +119,10 @@ def _result(finding: Finding, *, strict: bool) -> dict[str, Any]:
 
 
 def _message(finding: Finding) -> str:
-    commit = finding.upstream.commit if finding.upstream else None
     lines = [f"{finding.arch}: {finding.title}."]
-    if commit is not None:
-        number = f"#{commit.pull}" if commit.pull else commit.id[:10]
-        lines.append(f"Upstream {number}, {commit.date[:10]}: {commit.subject}")
+    if came := came_with(finding):
+        lines.append(f"Upstream {came}")
+    lines += [f"Later: {commit_name(commit)}" for commit in finding.follow_ups]
     lines += [text for text in (finding.why, f"Mend: {finding.fix}" if finding.fix else "") if text]
     return "\n".join(lines)
 

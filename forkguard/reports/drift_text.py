@@ -125,7 +125,8 @@ def _place(finding: Finding) -> str:
     return f"{finding.path}{line}" + (f"  {finding.symbol}" if finding.symbol else "")
 
 
-def _came(finding: Finding) -> str:
+def came_with(finding: Finding) -> str:
+    """The commit that brought the finding's matter upstream, or took it away; empty where none is known."""
     commit = finding.upstream.commit if finding.upstream else None
     if commit is None:
         return ""
@@ -133,17 +134,18 @@ def _came(finding: Finding) -> str:
         return (
             f"between the builds {finding.builds[0]} and {finding.builds[1]}, {commit.date[:10]} ({commit.id[:10]})"
         )
-    return _named(commit)
+    return commit_name(commit)
 
 
-def _named(commit: Commit) -> str:
+def commit_name(commit: Commit) -> str:
+    """A commit in a line: its request or its id, its day, its subject."""
     number = f"#{commit.pull}" if commit.pull else commit.id[:10]
     return f"{number}, {commit.date[:10]}: {commit.subject}"
 
 
 def _sequel(finding: Finding, indent: str) -> str:
     """What came later upstream about the same request, a line each."""
-    lines = [f"{indent}later: {_named(commit)}\n" for commit in finding.follow_ups[:_MOST_LATER]]
+    lines = [f"{indent}later: {commit_name(commit)}\n" for commit in finding.follow_ups[:_MOST_LATER]]
     rest = len(finding.follow_ups) - _MOST_LATER
     return "".join(lines) + (f"{indent}later: {rest} more\n" if rest > 0 else "")
 
@@ -156,7 +158,7 @@ def _full(finding: Finding, *, verbose: bool, explain: bool) -> RenderableType:
     )
     text.append("\n  ").append(_place(finding), style="underline").append("\n")
     _append_surroundings(text, finding)
-    if came := _came(finding):
+    if came := came_with(finding):
         dropped = finding.title.startswith("upstream dropped")
         word = "came with" if finding.kind is Kind.HAZARD else "dropped by" if dropped else "upstream"
         text.append(f"  {word} {came}\n", style="dim")
@@ -203,7 +205,7 @@ def _by_commit(changes: list[Finding]) -> Iterator[Text]:
     """Statements that differ, one paragraph for each commit that explains some of them, newest first."""
     groups: dict[str, list[Finding]] = {}
     for finding in changes:
-        groups.setdefault(_came(finding) or "no commit since the base explains", []).append(finding)
+        groups.setdefault(came_with(finding) or "no commit since the base explains", []).append(finding)
     dated = sorted(groups.items(), key=lambda group: _date(group[1][0]), reverse=True)
     for came, found in dated[:_MOST_COMMITS]:
         yield _one_commit(came, found)
@@ -267,7 +269,7 @@ def _brief(finding: Finding) -> Text:
         text.append(f"{_PAD}accepted: {finding.ledger}\n", style="dim")
     elif finding.also_upstream:
         text.append(f"{_PAD}upstream has this hazard too: ported faithfully, it comes along\n", style="dim")
-    if came := _came(finding):
+    if came := came_with(finding):
         text.append(f"{_PAD}{came}\n", style="dim")
     if finding.fix:
         text.append(f"{_PAD}mend: {finding.fix}\n")

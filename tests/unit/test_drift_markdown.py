@@ -27,7 +27,7 @@ def test_a_finding_is_a_row_and_a_folded_detail() -> None:
 res->t_layer_inp[il] = cur;
 ```
 
-- upstream: `dddddddddd, 2026-03-01: heron : wire it (#7)`
+- upstream: `#7, 2026-03-01: heron : wire it (#7)`
 - why: `Drafts read it.`
 - mend: `mend`
 - id: `heron/layer-input/00000001`

@@ -1,9 +1,11 @@
 """Rules of the user's own beside the bundled ones: taken, refused with file and line, overriding, disabled."""
 
+from pathlib import Path
+
 import pytest
 
 from forkguard.adapters.rulefiles import bundled_rules
-from forkguard.core.rulebook import read_rules, rulebook
+from forkguard.core.rulebook import FIELDS, read_rules, rulebook
 from forkguard.errors import UsageProblem
 
 HEAD = '[upstream]\nremote = "upstream"\nref = "upstream/master"\n\n'
@@ -93,3 +95,11 @@ def test_two_rules_of_one_id_in_one_file_are_refused() -> None:
     assert "another rule of this id" in problem.what
     with pytest.raises(UsageProblem):
         read_rules(OWN + OWN, name="x.toml")
+
+
+def test_the_manual_lists_every_bundled_rule_and_every_key() -> None:
+    manual = (Path(__file__).parents[2] / "docs/rules.md").read_text()
+    for rule in bundled_rules():
+        assert f"| `{rule.id}` | {rule.form} | {rule.severity.value} | {rule.title} |" in manual
+    for key in FIELDS:
+        assert f"`{key}`" in manual or f"{key} =" in manual, key
