@@ -297,7 +297,8 @@ class GitRepository:
     def raw_log(self, commit: CommitHash, *, since: CommitHash | None = None) -> str:
         """The first-parent history of a commit, newest first: a line `commit <hash>`, then `git log --raw` lines.
 
-        With `since`, only what came after that commit. Each of those lines is `:oldmode newmode oldblob newblob status<TAB>path`, against the first parent.
+        With `since`, only what came after that commit. Each of those lines is
+        `:oldmode newmode oldblob newblob status<TAB>path`, against the first parent.
         """
         _, out, _ = self.run(
             "log", "--raw", "--no-abbrev", "--no-renames", "--first-parent", "--diff-merges=first-parent",

@@ -133,7 +133,9 @@ def read_archs(files: Mapping[TreePath, bytes]) -> ArchIndex:
         for name, enum in facts.names:
             enums.setdefault(name, enum)
         for enum, cls in facts.classes:
-            classes.setdefault(enum, cls)
+            first = classes.setdefault(enum, cls)
+            if cls not in {first, *makes.get(first, ())}:
+                makes[first] = (*makes.get(first, ()), cls)
         owners |= dict(facts.owners)
         for cls, base in facts.bases:
             bases.setdefault(cls, set()).add(base)
@@ -220,13 +222,13 @@ def _names(source: bytes) -> Iterable[tuple[str, str]]:
 
 
 def _factory(source: bytes) -> Iterable[tuple[str, str]]:
-    """Enum and the class that a factory creates for it."""
+    """Enum and a class that a factory creates for it; several where it chooses by something else as well."""
     for unit in _units(source, b"case LLM_ARCH_"):
         if _MENTIONED.search(unit.text.decode("utf-8", "replace")):
             for piece in unit.pieces:
-                created = _CREATES.search(piece.outcome)
-                if piece.kind is PieceKind.CASE and created and piece.enumerators:
-                    yield piece.enumerators[0], created.group(1) or f"llm_build_context::{created.group(2)}"
+                if piece.kind is PieceKind.CASE and piece.enumerators:
+                    for cls, member in _CREATES.findall(piece.outcome):
+                        yield piece.enumerators[0], cls or f"llm_build_context::{member}"
 
 
 def _inheritance(source: bytes) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:

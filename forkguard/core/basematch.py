@@ -8,6 +8,8 @@ from forkguard.core.names import BlobHash, CommitHash, TreePath
 
 Entries = Mapping[TreePath, BlobHash]
 _MOST_TIES = 32
+_SYNCED = 0.75
+"""A fork that has this part of what upstream changed up to a commit took that commit, whatever its history says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,30 @@ def tied_for_best(found: list[Candidate]) -> list[Candidate]:
     """The candidates that share most entries, newest first (at most 32 of them)."""
     best = max((candidate.equal for candidate in found), default=0)
     return [candidate for candidate in found if candidate.equal == best][:_MOST_TIES]
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """How much of upstream's work between two commits a fork has: `taken` of `moved` files are as in the later."""
+
+    taken: int
+    moved: int
+
+    @property
+    def happened(self) -> bool:
+        """Whether the fork took the later commit as a whole, by whatever means."""
+        return self.taken > 0 and self.taken >= _SYNCED * self.moved
+
+
+def sync_between(*, fork: Entries, earlier: Entries, later: Entries) -> Sync:
+    """What the fork has of the files that upstream changed between two commits (trees as path to blob).
+
+    >>> sync_between(fork={"a": "2", "b": "1"}, earlier={"a": "1", "b": "1"}, later={"a": "2", "b": "2"})
+    Sync(taken=1, moved=2)
+    """
+    moved = [path for path in earlier.keys() | later.keys() if earlier.get(path) != later.get(path)]
+    taken = sum(fork.get(path) == later.get(path) for path in moved)
+    return Sync(taken, len(moved))
 
 
 def contested_paths(found: list[Candidate], tied: list[Candidate]) -> frozenset[TreePath]:

@@ -160,7 +160,8 @@ def _unit_differences(
             )  # fmt: skip
     for index, at in result.matched.items():
         (their_path, theirs), (path, ours) = upstream[index], fork[at]
-        if (rule := asked.ruled.get((their_path, theirs.start))) is not None:
+        rule = asked.ruled.get((their_path, theirs.start))
+        if rule is not None and (path, ours.start) not in asked.settled:
             yield Difference(
                 Sort.WEAKER, arch, rule, ours.symbol, path, ours.line, ours=ours, our_path=path,
                 theirs=theirs, their_path=their_path, group=group, index=index,

@@ -175,7 +175,12 @@ def is_dormant(rule: Rule, tree: SourceTree) -> bool:
     """
     if rule.form != "statement":
         return not subject_exists(rule, tree)
-    return not all(tree.mentioning(word) for word in asked_words(rule.query))
+    return not all(_named_anywhere(word, tree) for word in asked_words(rule.query))
+
+
+def _named_anywhere(word: bytes, tree: SourceTree) -> bool:
+    whole = re.compile(rb"\b" + re.escape(word) + rb"\b")
+    return any(whole.search(tree.files[path]) for path in tree.mentioning(word))
 
 
 def is_armed(rule: Rule, tree: SourceTree) -> bool:

@@ -63,6 +63,7 @@ def run_drift(
         reports.append(speculative_report(found))
     disarmed = disarmed_rules(rules, trees.upstream)
     said = [
+        *([base.remark] if base.remark else []),
         *unread_files(trees, names),
         *(f"rule {rule} is disarmed: {reason}" for rule, reason in disarmed.items()),
         *(upstream_alone(trees) if archs is None else ()),
