@@ -59,6 +59,11 @@ class Workbench:
         status, out, _ = self._fork.run(*words, stdin=stdin, allowed=allowed, env=env, cwd=self._home)
         return status, out
 
+    @property
+    def place(self) -> tuple[Path, Mapping[str, str]]:
+        """The folder and the environment in which git works here, for `forkguard.adapters.replay_store`."""
+        return self._home, self._env
+
     # -- reading -------------------------------------------------------------------------------------
 
     def commit(self, commit: CommitHash) -> RawCommit:
@@ -94,6 +99,19 @@ class Workbench:
         words = ["diff-tree", "-r", "-z", "--raw", "-p", f"-U{context}", "--full-index", "--no-color"]
         words += ["--inter-hunk-context=0", "-M" if renames else "--no-renames"]
         return parse_diff(self._git(*words, before, after, "--", *paths)[1])
+
+    def renames(self, before: TreeHash, after: TreeHash) -> dict[TreePath, TreePath]:
+        """The files that one tree has under another path than the other, as git finds them by content."""
+        words = ("diff-tree", "-r", "-z", "-M", "-l0", "--name-status", "--diff-filter=R", before, after)
+        fields = self._git(*words)[1].decode("utf-8", "surrogateescape").split("\0")[:-1]
+        return {TreePath(old): TreePath(new) for old, new in zip(fields[1::3], fields[2::3], strict=True)}
+
+    def holding(self, tree: TreeHash, word: str) -> tuple[TreePath, ...]:
+        """The text files of a tree in which the word stands."""
+        words = ("grep", "-I", "-l", "-z", "-w", "-F", "-e", word, tree)
+        status, out = self._git(*words, allowed=(0, 1))
+        found = out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
+        return tuple(TreePath(name.partition(":")[2]) for name in found)
 
     def entries(self, tree: TreeHash, paths: Sequence[TreePath]) -> Tree:
         """The files at `paths`, as far as the tree has them."""

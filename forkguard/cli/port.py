@@ -108,6 +108,7 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
         talk=talk,
         find_base=lambda: base.value.commit,
         hazards=_hazard_check(project, base, talk),
+        identifiers=project.map.port.identifiers,
     )
 
 
@@ -130,7 +131,6 @@ class _Base:
 
 def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardCheck:
     known = {name: (arch.enum, arch.files) for name, arch in project.map.arch.items()}
-    rules = project_rules(project)
 
     def check(commit: CommitHash, files: tuple[FileChange, ...]) -> Hazards:
         archs = archs_touched(files, known)
@@ -143,7 +143,7 @@ def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardChe
                 upstream=project.upstream,
                 base=base.value,
                 archs=archs,
-                rules=rules,
+                rules=project_rules(project),
                 talk=talk,
             )
         except ForkguardError as problem:

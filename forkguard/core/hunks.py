@@ -6,7 +6,7 @@ line ends, as text with surrogate escapes, so that every byte comes back as it w
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,8 +14,11 @@ from unidiff.patch import Hunk as UnidiffHunk
 from unidiff.patch import PatchSet
 
 from forkguard.core.names import BlobHash, TreePath
+from forkguard.core.syntax import tokens_of
 
 _NAME = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
+_TELLING = 4
+"""Words, with those of the lines around, from which on a run of words stands for a place."""
 
 
 class Outcome(StrEnum):
@@ -218,11 +221,11 @@ class Fit:
     detail: str = ""
 
 
-def fit(hunk: Hunk, *, ours: Sequence[str], local: Sequence[Change]) -> Fit:
+def fit(hunk: Hunk, *, ours: Sequence[str], local: Sequence[Change], loose: bool = False) -> Fit:
     """Compare a hunk with the fork's file: `ours` are its lines, `local` the fork's changes to the old file.
 
-    A hunk that the fork made too is `already-present`; one whose surroundings the fork left alone is
-    `clean`, or `offset` where they moved up or down.
+    A hunk that the fork made too is `already-present`, where `loose` also one that it laid out otherwise; one
+    whose surroundings the fork left alone is `clean`, or `offset` where they moved up or down.
     """
     mine = [change for change in hunk.changes if change in local]
     if len(mine) == len(hunk.changes):
@@ -241,6 +244,8 @@ def fit(hunk: Hunk, *, ours: Sequence[str], local: Sequence[Change]) -> Fit:
         waiting = _nearest(hunk.before, ours[first:last], near - first)
         if waiting in (None, found) or abs(found + first - near) < abs(waiting + first - near):
             return Fit(Outcome.ALREADY_PRESENT, f"at line {first + found + 1} of the fork's file")
+    if loose and (line := _laid_out_otherwise(hunk, ours[first:last])) is not None:
+        return Fit(Outcome.ALREADY_PRESENT, f"at line {first + line + 1} of the fork's file, laid out otherwise")
     known = f"; {len(mine)} of its {len(hunk.changes)} changes were there already" if mine else ""
     return Fit(None, f"the fork changed lines here as well{known}")
 
@@ -265,6 +270,41 @@ def _nearest(wanted: Sequence[str], lines: Sequence[str], near: int) -> int | No
     places = (at for at in range(len(lines) - size + 1) if lines[at] == wanted[0])
     matches = [at for at in places if tuple(lines[at : at + size]) == tuple(wanted)]
     return min(matches, key=lambda at: abs(at - near), default=None)
+
+
+def _laid_out_otherwise(hunk: Hunk, lines: Sequence[str]) -> int | None:
+    """The line (from 0) at which every change of the hunk stands among `lines` already, word by word."""
+    spans = [(token, number) for number, line in enumerate(lines) for token in tokens_of(_encoded(line))]
+    mine = [token for token, _ in spans]
+    first: int | None = None
+    for change in hunk.changes:
+        here = change.start - hunk.start
+        above, below = _neighbour(hunk.before[:here][::-1]), _neighbour(hunk.before[here + len(change.removed) :])
+        added = _tokens(change.added)
+        wanted, old = (*above, *added, *below), (*above, *_tokens(change.removed), *below)
+        at = _block(wanted, mine)
+        if not added or len(wanted) < _TELLING or at is None or (change.removed and _block(old, mine) is not None):
+            return None
+        first = spans[at + len(above)][1] if first is None else first
+    return first
+
+
+def _neighbour(lines: Iterable[str]) -> tuple[str, ...]:
+    return next((tokens for line in lines if (tokens := tokens_of(_encoded(line)))), ())
+
+
+def _tokens(lines: Sequence[str]) -> tuple[str, ...]:
+    return tokens_of(_encoded("".join(lines)))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _block(wanted: Sequence[str], tokens: Sequence[str]) -> int | None:
+    size = len(wanted)
+    places = (at for at in range(len(tokens) - size + 1) if tokens[at : at + size] == list(wanted))
+    return next(places, None)
 
 
 def missing_names(hunk: Hunk, *, old: Sequence[str], ours: Sequence[str]) -> tuple[str, ...]:

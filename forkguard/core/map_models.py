@@ -40,6 +40,7 @@ PathInTree = Annotated[str, AfterValidator(_tree_path)]
 RegistryName = Annotated[str, AfterValidator(_registry)]
 """`path:symbol`, for example `src/llama-arch.cpp:llm_arch_supports_rs_rollback`."""
 Text = Annotated[str, Field(min_length=1)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Count = Annotated[int, Field(gt=0)]
 Check = Literal["crash", "liveness", "determinism", "fallback", "performance", "quality"]
 
@@ -145,6 +146,12 @@ class NightlyTable(Table):
     profile: Text | None = None
 
 
+class PortTable(Table):
+    """`[port]`: `identifiers` are upstream's names for what the fork calls otherwise."""
+
+    identifiers: Mapping[Identifier, Identifier] = Field(default_factory=dict)
+
+
 class UpstreamMap(Table):
     """The whole map. `rule` holds the user's own rules as written: `forkguard.core.rulebook` reads them."""
 
@@ -156,4 +163,5 @@ class UpstreamMap(Table):
     build: Mapping[str, BuildTable] = Field(default_factory=dict)
     gate: GateTable = GateTable()
     nightly: NightlyTable = NightlyTable()
+    port: PortTable = PortTable()
     rule: tuple[Mapping[str, Any], ...] = ()

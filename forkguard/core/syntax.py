@@ -90,6 +90,13 @@ def tokens_of(source: bytes) -> tuple[str, ...]:
     return tuple(token.decode("utf-8", "replace") for token in found if token is not None)
 
 
+def token_spans(source: bytes) -> Iterator[tuple[int, int, str]]:
+    """The words of a stretch of C++ with the offsets of their first byte and of the one behind their last."""
+    for match in _TOKEN.finditer(source):
+        if (token := match.group("token")) is not None:
+            yield match.start(), match.end(), token.decode("utf-8", "replace")
+
+
 @dataclass(frozen=True)
 class Unit:
     """A function, a type, a table or another top-level declaration of one file.

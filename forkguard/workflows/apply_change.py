@@ -1,8 +1,9 @@
 """Applying one pick to a tree, in memory: what fits, what is there already, what git's merge makes of the rest."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from forkguard.core.additive import Joined
 from forkguard.core.hunks import (
     Change,
     FileChange,
@@ -18,14 +19,18 @@ from forkguard.core.hunks import (
 )
 from forkguard.core.merges import Conflict, Merged, header_of, regions
 from forkguard.core.names import BlobHash, TreeHash, TreePath
+from forkguard.core.own_names import is_cxx
 from forkguard.core.porting import HunkReport, MissingName, Pick
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.errors import CouldNotWork
 from forkguard.ports import Bench
+from forkguard.workflows.join_additions import join_additions
+from forkguard.workflows.translate_change import Remark, translate
 
 OURS_LABEL = "fork"
 
 _Judged = list[tuple[Hunk | None, Fit]]
+_APPLIED = frozenset({Outcome.CLEAN, Outcome.OFFSET, Outcome.THREE_WAY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +44,34 @@ class Applied:
     missing: tuple[MissingName, ...] = ()
 
 
-def apply_pick(bench: Bench, pick: Pick, *, ours: TreeHash, theirs_label: str) -> Applied:
+def apply_pick(
+    bench: Bench, pick: Pick, *, ours: TreeHash, theirs_label: str, identifiers: Mapping[str, str] | None = None
+) -> Applied:
     """Bring one pick over to the tree `ours`.
 
+    The change is first put in the fork's terms: `identifiers` are upstream's names that a person gave other ones.
     Hunks that are there already are left out; the rest is git's three-way merge, whose base is the tree
-    that upstream changed.
+    that upstream changed. What both sides only added to one list is joined.
     """
     before, after = bench.commit(pick.before).tree, bench.commit(pick.commit).tree
     files = bench.diff(before, after)
     check_paths(files)
-    converted = _crlf_versions(bench, files, ours)
-    if converted:
-        before = bench.edit(before, {path: old for path, (old, _) in converted.items()})
-        after = bench.edit(after, {path: new for path, (_, new) in converted.items()})
-        files = bench.diff(before, after)
-    judged = _judge(bench, files, before=before, ours=ours)
-    theirs = _left_out(bench, after, judged)
-    if theirs == before:
-        return Applied(ours, None, _reports(pick, judged, {}, converted))
-    merged = bench.merge(before, ours, theirs, ours_label=OURS_LABEL, theirs_label=theirs_label)
-    settled = {path: _settle(bench, file, fits, merged) for path, (file, fits) in judged.items()}
-    reports = _reports(pick, judged, settled, converted)
+    change = translate(bench, before=before, after=after, files=files, ours=ours, identifiers=identifiers or {})
+    judged = _judge(bench, change.files, before=change.before, ours=ours)
+    theirs = _left_out(bench, change.after, judged)
+    if theirs == change.before:
+        return Applied(ours, None, _reports(pick, judged, {}, change.remarks))
+    merged = bench.merge(change.before, ours, theirs, ours_label=OURS_LABEL, theirs_label=theirs_label)
+    merged, joins = join_additions(bench, merged, label=OURS_LABEL)
+    settled = {
+        path: _settle(bench, file, fits=fits, merged=merged, joins=joins.get(path, ()))
+        for path, (file, fits) in judged.items()
+    }
+    reports = _reports(pick, judged, settled, change.remarks)
     missing = _missing_names(bench, judged, ours)
     if not merged.stages and not merged.messages:
         return Applied(merged.tree, None, reports, missing=missing)
-    return Applied(None, merged, reports, _conflicts(bench, merged, files), missing)
+    return Applied(None, merged, reports, _conflicts(bench, merged, change.files), missing)
 
 
 def check_paths(files: Sequence[FileChange]) -> None:
@@ -75,27 +83,6 @@ def check_paths(files: Sequence[FileChange]) -> None:
                     f"the change writes to {file.path!r}, which no checkout may hold",
                     hint="do not port this request; look at it with git show",
                 )
-
-
-def _crlf_versions(
-    bench: Bench, files: Sequence[FileChange], ours: TreeHash
-) -> dict[TreePath, tuple[TreeEntry, TreeEntry]]:
-    """Both of upstream's versions with CRLF line ends, for the files that the fork turned to CRLF."""
-    entries = bench.entries(ours, [file.path for file in files])
-    changed = [
-        (file, entries[file.path])
-        for file in files
-        if file.kind is FileKind.MODIFIED and file.hunks and file.path in entries
-        if entries[file.path].blob not in (file.old_blob, file.blob) and entries[file.path].is_file
-    ]
-    contents = bench.blobs(blob for file, entry in changed for blob in (entry.blob, file.old_blob, file.blob))
-    found = {}
-    for file, entry in changed:
-        mine, old, new = contents[entry.blob], contents[file.old_blob], contents[file.blob]
-        if b"\n" in mine and mine.count(b"\r\n") == mine.count(b"\n") and b"\r\n" not in old + new:
-            sides = [bench.put_blob(side.replace(b"\n", b"\r\n")) for side in (old, new)]
-            found[file.path] = (TreeEntry(file.old_mode, sides[0]), TreeEntry(file.mode, sides[1]))
-    return found
 
 
 def _judge(
@@ -112,7 +99,8 @@ def _judge(
         whole = _fit_whole(file, entries)
         if whole is None:
             lines = lines_of(contents[entries[file.old_path].blob])
-            fits: _Judged = [(hunk, fit(hunk, ours=lines, local=local[file.old_path])) for hunk in file.hunks]
+            its, loose = local[file.old_path], is_cxx(file.path)
+            fits: _Judged = [(hunk, fit(hunk, ours=lines, local=its, loose=loose)) for hunk in file.hunks]
         else:
             by_hunk = file.kind in (FileKind.MODIFIED, FileKind.RENAMED) and file.hunks
             fits = [(hunk, whole) for hunk in file.hunks] if by_hunk else [(None, whole)]
@@ -194,26 +182,25 @@ def _missing_names(
 # -- what the merge decided ----------------------------------------------------------------------------
 
 
-def _settle(bench: Bench, file: FileChange, fits: _Judged, merged: Merged) -> list[Fit]:
+def _settle(bench: Bench, file: FileChange, *, fits: _Judged, merged: Merged, joins: Sequence[Joined]) -> list[Fit]:
     """The outcome of every hunk of a file once the merge is known."""
+    added = {header_of(join.region, file.hunks): join.how for join in joins}
     path = _conflicted_as(file, merged)
-    if path is None:
-        return [found if found.outcome else Fit(Outcome.THREE_WAY, found.detail) for _, found in fits]
-    sides = [merged.side(path, number) for number in (1, 2, 3)]
+    sides = [merged.side(path, number) for number in (1, 2, 3)] if path else []
     blobs = [side.blob for side in sides if side]
-    settled = []
     contents = bench.blobs(blobs) if len(blobs) == 3 else {}
+    settled = []
     for hunk, found in fits:
-        clean = hunk is not None and _merges_alone(bench, hunk, [contents[blob] for blob in blobs if contents])
         if found.outcome:
             settled.append(found)
+        elif hunk is not None and hunk.header in added:
+            settled.append(Fit(Outcome.ADDITIVE, added[hunk.header]))
         else:
-            settled.append(Fit(Outcome.THREE_WAY if clean else Outcome.CONFLICT, found.detail))
-    if not any(found.outcome is Outcome.CONFLICT for found in settled):
-        settled = [
-            found if found.outcome is Outcome.ALREADY_PRESENT else Fit(Outcome.CONFLICT, found.detail)
-            for found in settled
-        ]
+            alone = hunk is not None and _merges_alone(bench, hunk, [contents[blob] for blob in blobs if contents])
+            settled.append(Fit(Outcome.THREE_WAY if path is None or alone else Outcome.CONFLICT, found.detail))
+    if path is not None and not any(found.outcome is Outcome.CONFLICT for found in settled):
+        done = {Outcome.ALREADY_PRESENT, Outcome.ADDITIVE}
+        settled = [found if found.outcome in done else Fit(Outcome.CONFLICT, found.detail) for found in settled]
     return settled
 
 
@@ -259,15 +246,18 @@ def _reports(
     pick: Pick,
     judged: Mapping[TreePath, tuple[FileChange, _Judged]],
     settled: Mapping[TreePath, Sequence[Fit]],
-    converted: Collection[TreePath],
+    remarks: Mapping[TreePath, Remark],
 ) -> tuple[HunkReport, ...]:
     rows = []
-    for path, (file, fits) in judged.items():
+    by_origin = sorted((remarks.get(path, Remark(path)).origin, path) for path in judged)
+    for _, path in by_origin:
+        file, fits = judged[path]
         final = settled.get(path) or [found for _, found in fits]
+        remark = remarks.get(path, Remark(path))
         for (hunk, _), found in zip(fits, final, strict=True):
             assert found.outcome is not None  # noqa: S101  (the merge settled it)
             header = hunk.header if hunk else file.whole
-            details = [found.detail] if found.detail else []
-            details += ["in the fork's CRLF line ends"] if path in converted else []
-            rows.append(HunkReport(path, header, found.outcome, "; ".join(details), pick.commit))
+            details = [*([found.detail] if found.detail else []), *remark.details(hunk)]
+            outcome = Outcome.MOVED if remark.moved and found.outcome in _APPLIED else found.outcome
+            rows.append(HunkReport(remark.origin, header, outcome, "; ".join(details), pick.commit))
     return tuple(rows)

@@ -4,8 +4,8 @@ The order of writes is what makes a kill harmless: the journal says what is comi
 step can be made twice.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from forkguard.core.commit_objects import commit_bytes, ported_message
 from forkguard.core.findings import Side
@@ -26,7 +26,10 @@ HazardCheck = Callable[[CommitHash, tuple[FileChange, ...]], Hazards]
 
 @dataclass(frozen=True, slots=True)
 class PortTools:
-    """What a port works with. `find_base` names the upstream commit that the fork descends from."""
+    """What a port works with.
+
+    `find_base` names the upstream commit that the fork descends from, `identifiers` what the fork calls otherwise.
+    """
 
     fork: Repository
     upstream: Repository
@@ -37,6 +40,7 @@ class PortTools:
     talk: Talk
     find_base: Callable[[], CommitHash]
     hazards: HazardCheck
+    identifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +199,7 @@ def _replay(journal: Journal, tools: PortTools) -> _Replay:
     label = f"upstream #{journal.source.pull}"
     for index, pick in enumerate(journal.source.picks):
         ours = tools.bench.commit(tip).tree
-        applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label)
+        applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label, identifiers=tools.identifiers)
         missing |= dict.fromkeys(applied.missing)
         tree = applied.tree or journal.resolved.get(index)
         if applied.tree is None and tree is not None:

@@ -165,8 +165,9 @@ def test_neighbours_that_the_fork_edited_are_merged(desk: Desk, history: MiniHis
 
 
 def test_a_name_that_the_fork_calls_otherwise_is_said(desk: Desk, history: MiniHistory) -> None:
+    names = (f"step{number}" for number in range(99))
     text = (history.fork.path / HERON).read_text()
-    history.fork.commit("ours: inpL", {HERON: re.sub(r"\bcur\b", "inpL", text)})
+    history.fork.commit("ours: a name per step", {HERON: re.sub(r"\bcur\b", lambda _: next(names), text)})
     renamed = desk.json("port", "201", status=1)
 
     assert {"symbol": "cur", "path": HERON, "commit": None, "pr": None} in renamed["prerequisites"]
