@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from forkguard.adapters.files import locked
 from tests.support.drifting import Desk, desk_for, only
 from tests.support.mini_llama import LAYER_INPUT
 from tests.support.repos import MiniHistory
@@ -129,6 +130,16 @@ def test_an_expired_entry_is_said_and_accept_renews_it_in_its_place(desk: Desk) 
     assert map_text(desk).endswith(f'\n[[accept]] # the first\nid = "{name}"\nreason = "still"\nby = "Bo"\n')
     again = desk.run("--accept", name, "--reason", "more", "--by", "Bo")
     assert (again.status, again.told()[0]) == (2, f"{name} is accepted already, by Bo: still")
+
+
+def test_two_that_accept_at_once_take_turns(desk: Desk) -> None:
+    name = only(desk.drift("heron"), rule="layer-input")["id"]
+    before = map_text(desk)
+    with locked(desk.folder / ".forkguard" / "map.lock", purpose="another accept"):
+        outcome = desk.run("--accept", name, "--reason", "x", "--by", "Ada")
+    assert outcome.status == 3
+    assert "another accept" in outcome.told()[0]
+    assert map_text(desk) == before
 
 
 def test_an_entry_that_matches_nothing_any_more_is_said(desk: Desk) -> None:

@@ -106,13 +106,13 @@ def test_a_draft_type_says_who_is_ready_and_who_lacks_what() -> None:
     upstream = SourceTree(
         {**UPSTREAM.files, TreePath("src/llama-context.cpp"): budget[TreePath("src/llama-context.cpp")]}
     )
-    rows = [row(name, columns, KNOWN, fork=tree(), upstream=upstream) for name in mini_llama.ARCHS]
+    rows = [row(name, columns, KNOWN, fork=tree(), upstream=upstream) for name in reversed(mini_llama.ARCHS)]
     needs = draft_needs("draft-dspark", columns, rows)
     assert needs.ready == ("otter",)
     all_of_it = ("rollback-registry", "layer-input", "snapshot-writes")
     assert needs.lacks == (
-        Lack("heron", all_of_it, upstream_ready=True),
         Lack("heronmoe", all_of_it, upstream_ready=True),
+        Lack("heron", all_of_it, upstream_ready=True),
         Lack("sketch", ("layer-input",), upstream_ready=False),
     )
 
