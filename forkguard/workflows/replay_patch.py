@@ -1,0 +1,189 @@
+"""Trying one patch on one state of the tree: exactly, with git's three-way merge, and as `forkguard port` would.
+
+What `git am --3way` takes is taken here. Nothing is written but objects.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from forkguard.core.commit_objects import commit_bytes
+from forkguard.core.fitting import Misfit, Version, backwards, try_patch
+from forkguard.core.hunks import FileChange, FileKind, Outcome
+from forkguard.core.names import CommitHash, TreeHash, TreePath
+from forkguard.core.porting import Pick
+from forkguard.core.replay import PatchStatus, StackPatch, Trouble, landed_by_lines
+from forkguard.core.trees import TreeEntry
+from forkguard.errors import CouldNotWork, MissingObject
+from forkguard.ports import Bench, ReplayObjects
+from forkguard.workflows.apply_change import apply_pick
+
+_NOBODY = b"forkguard <forkguard@localhost> 0 +0000"
+Versions = Mapping[TreePath, Version | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One patch with both of its own sides: the files before and after it.
+
+    `whole` is False where no state is known that the patch fits. `below` is what the stack wrote on the
+    base before this patch; `misfits` is why the patch does not fit that state (empty where it does).
+    """
+
+    patch: StackPatch
+    changes: tuple[FileChange, ...]
+    before: Versions
+    after: Versions
+    whole: bool
+    below: Versions
+    misfits: tuple[Misfit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A patch and the state that it is tried on: `now` are its files there, `written` what differs from `root`."""
+
+    work: Work
+    now: Versions
+    base: CommitHash
+    root: CommitHash
+    written: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of it; `files` is what the patch writes."""
+
+    status: PatchStatus
+    how: str
+    files: Versions
+    troubles: tuple[Trouble, ...] = ()
+
+
+def try_on(trial: Trial, *, bench: Bench, store: ReplayObjects, quick: bool = False) -> Tried:
+    """The class of a patch on this state, and what it writes.
+
+    `quick`: where git's merge of a file under its own name conflicts, do not look for a better way.
+    """
+    work, now = trial.work, trial.now
+    attempt = try_patch(work.changes, now)
+    if not attempt.misfits:
+        return Tried(PatchStatus.APPLIES, "offset" if attempt.shifted else "exact", attempt.files)
+    troubles = tuple(_trouble(misfit) for misfit in attempt.misfits)
+    lost = [path for path, version in now.items() if version is not None and version.content is None]
+    if lost:
+        reason = "upstream's content of this file is not in this clone"
+        return Tried(PatchStatus.MISSING_BLOB, "", {}, tuple(Trouble(path, None, "", reason) for path in lost))
+    if not try_patch([backwards(change) for change in reversed(work.changes)], now).misfits:
+        return Tried(PatchStatus.LANDED, "its lines are there, and what it removes is gone", {})
+    if not work.whole:
+        return Tried(PatchStatus.MISSING_BLOB, "", {}, _without_base(work, troubles))
+    return _merged(trial, store) or _otherwise(trial, bench, troubles, quick=quick)
+
+
+def _merged(trial: Trial, store: ReplayObjects) -> Tried | None:
+    merged = _merge_files(trial, store)
+    if merged is None:
+        return None
+    changed = {path: version for path, version in merged.items() if version != trial.now.get(path)}
+    if not changed:
+        return Tried(PatchStatus.LANDED, "merging it changes nothing", {})
+    return Tried(PatchStatus.APPLIES, "three-way", changed)
+
+
+def _otherwise(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...], *, quick: bool) -> Tried:
+    work, now = trial.work, trial.now
+    if landed_by_lines(work.changes, before=work.before, after=work.after, ours=now):
+        return Tried(PatchStatus.LANDED, "every line that it adds came, every line that it removes went", {})
+    if quick and all(now.get(path) is not None for path, version in work.before.items() if version is not None):
+        return Tried(PatchStatus.CONFLICT, "", {}, troubles)
+    return _as_port_would(trial, bench, troubles)
+
+
+def _trouble(misfit: Misfit) -> Trouble:
+    hunk = misfit.hunk
+    first = hunk.changes[0].start + 1 if hunk and hunk.changes else None
+    return Trouble(misfit.path, first, hunk.header if hunk else "", misfit.reason)
+
+
+def _without_base(work: Work, troubles: Sequence[Trouble]) -> tuple[Trouble, ...]:
+    lost = {path for path, version in work.before.items() if version is not None and version.content is None}
+    reason = "the blob that the patch was made from is not in this clone, so no merge can be tried"
+    return tuple(
+        Trouble(each.path, each.line, each.header, reason if each.path in lost else each.reason) for each in troubles
+    )
+
+
+def _merge_files(trial: Trial, store: ReplayObjects) -> Versions | None:
+    """git's merge of each file under its own name; None where one conflicts, or may have another name now."""
+    merged: dict[TreePath, Version | None] = {}
+    for path in trial.work.before.keys() | trial.work.after.keys():
+        base, ours, theirs = (side.get(path) for side in (trial.work.before, trial.now, trial.work.after))
+        if theirs in (ours, base):
+            merged[path] = ours
+        elif ours == base:
+            merged[path] = theirs
+        elif base is None or ours is None or theirs is None or not base.mode == ours.mode == theirs.mode:
+            return None
+        else:
+            result = store.merge_file(base.content or b"", ours.content or b"", theirs.content or b"")
+            if result is None:
+                return None
+            merged[path] = Version(ours.mode, result)
+    return merged
+
+
+# -- as a port -------------------------------------------------------------------------------------------
+
+
+def _as_port_would(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...]) -> Tried:
+    """The patch as a change between two trees: finds renamed files, joins additions, and shows conflicts."""
+    work = trial.work
+    try:
+        before = _edited(bench, bench.commit(trial.base).tree, {**work.below, **work.before})
+        after = _edited(bench, before, work.after)
+        ours = _edited(bench, bench.commit(trial.root).tree, trial.written)
+        sides = [bench.put_commit(_stand_in(tree)) for tree in (before, after)]
+        pick = Pick(commit=sides[1], before=sides[0], subject=work.patch.mail.subject)
+        applied = apply_pick(bench, pick, ours=ours, theirs_label=work.patch.label)
+        outcomes = {hunk.outcome for hunk in applied.hunks}
+        if applied.tree is None:
+            shown = tuple(
+                Trouble(each.path, each.line, each.header, each.reason or "both sides changed these lines")
+                for each in applied.conflicts
+            )
+            return Tried(PatchStatus.CONFLICT, "", {}, shown or troubles)
+        if applied.tree == ours:
+            return Tried(PatchStatus.LANDED, "every hunk is there already", {})
+        files = _written(bench, ours, applied.tree)
+    except MissingObject as problem:
+        missing = tuple(Trouble(each.path, each.line, each.header, problem.what) for each in troubles)
+        return Tried(PatchStatus.MISSING_BLOB, "", {}, missing)
+    except CouldNotWork as problem:
+        refused = tuple(Trouble(each.path, each.line, each.header, problem.what) for each in troubles)
+        return Tried(PatchStatus.CONFLICT, "", {}, refused)
+    if Outcome.ADDITIVE in outcomes:
+        return Tried(PatchStatus.ADDITIVE, "both sides only add at one place; joined", files)
+    return Tried(PatchStatus.APPLIES, "moved" if Outcome.MOVED in outcomes else "three-way", files)
+
+
+def _edited(bench: Bench, tree: TreeHash, files: Versions) -> TreeHash:
+    edits: dict[TreePath, TreeEntry | None] = {}
+    for path, version in files.items():
+        if version is None:
+            edits[path] = None
+        elif version.content is not None:
+            edits[path] = TreeEntry(version.mode, bench.put_blob(version.content))
+    return bench.edit(tree, edits)
+
+
+def _stand_in(tree: TreeHash) -> bytes:
+    return commit_bytes(tree, (), author=_NOBODY, committed=b"0 +0000", message=b"one side of a patch\n")
+
+
+def _written(bench: Bench, old: TreeHash, new: TreeHash) -> dict[TreePath, Version | None]:
+    changed = bench.diff(old, new, renames=False)
+    contents = bench.blobs(file.blob for file in changed if file.kind is not FileKind.DELETED)
+    return {
+        file.path: None if file.kind is FileKind.DELETED else Version(file.mode, contents[file.blob])
+        for file in changed
+    }
