@@ -64,7 +64,8 @@ def upstream_alone(trees: Trees) -> tuple[str, ...]:
     if not new:
         return ()
     more = f" and {len(new) - _MOST_NAMED} more" if new[_MOST_NAMED:] else ""
-    return (f"upstream has {len(new)} archs that the fork has not: {', '.join(new[:_MOST_NAMED])}{more}",)
+    count = "1 arch" if len(new) == 1 else f"{len(new)} archs"
+    return (f"upstream has {count} that the fork has not: {', '.join(new[:_MOST_NAMED])}{more}",)
 
 
 def unread_files(trees: Trees, names: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ _MOST_PLACES = 8
 _MOST_NAMES = 6
 _MOST_FINDINGS = 15  # of each severity, unless all are asked for
 _MOST_COMMITS = 15
+_MOST_UNCOUNTED = 6
 _PAD = " " * 13
 
 
@@ -244,7 +245,7 @@ def _not_counted(rest: Sequence[Finding], *, verbose: bool) -> Iterator[Renderab
     based = [finding for finding in rest if finding.baselined]
     others = [finding for finding in rest if not finding.baselined]
     if others:
-        shown = others if verbose else others[:_MOST_FINDINGS]
+        shown = others if verbose else others[:_MOST_UNCOUNTED]
         yield Text("Not counted", style="bold")
         yield from map(_brief, shown)
         if len(others) > len(shown):

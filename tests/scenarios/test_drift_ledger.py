@@ -49,7 +49,7 @@ def test_all_leaves_placeholders_out_and_says_which_archs_upstream_has_alone(des
         (make, f"        case LLM_ARCH_CRANE:\n            return new llama_model_crane(params);\n{make}"),
     )  # fmt: skip
     document = json.loads(desk.run("--all", "--format", "json").out)
-    assert "upstream has 1 archs that the fork has not: crane" in document["warnings"]
+    assert "upstream has 1 arch that the fork has not: crane" in document["warnings"]
     desk.fork_edit("ours: a name", "src/llama-arch.cpp", (table[0], table[1] + table[0]))
     document = json.loads(desk.run("--all", "--format", "json").out)
     assert "crane" not in {arch["name"] for arch in document["archs"]}, "a name without a model is a placeholder"

@@ -89,5 +89,5 @@ def test_of_the_baseline_only_the_worst_is_named() -> None:
 
 def test_what_does_not_count_is_cut_too() -> None:
     notes = many(Severity.NOTE, 20)
-    assert "… 5 more not counted, -v or --format json shows all" in told(report(*notes))
+    assert "… 14 more not counted, -v or --format json shows all" in told(report(*notes))
     assert told(report(*notes), strict=True)[0] == "heron: drift: 20 note"
