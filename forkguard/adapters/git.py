@@ -255,6 +255,26 @@ class GitRepository:
         rows = zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False)
         return tuple((Commit(CommitHash(id_.strip()), date, subject), body) for id_, date, subject, body in rows)
 
+    def line_log(self, commit: CommitHash, path: TreePath, *, first: int, last: int, most: int) -> tuple[Commit, ...]:
+        """The newest commits (`most` of them) that changed these lines of a file as it is in `commit`."""
+        words = ("-s", f"-n{most}", f"-L{first},{last}:{path}", "--format=%H%x00%aI%x00%s%x00", commit)
+        _, out, _ = self.run("log", *words)
+        fields = out.decode("utf-8", "replace").split("\0")
+        rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
+        return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
+
+    def introductions(self, names: Sequence[str], since: CommitHash, until: CommitHash) -> str:
+        """`git log -p` of the commits in between that add or remove lines with one of the identifiers, oldest first.
+
+        Each commit is headed by a line `commit <hash>`; there is no context.
+        """
+        pattern = "(" + "|".join(names) + ")"
+        _, out, _ = self.run(
+            "log", "-p", "-U0", "--reverse", "--topo-order", "--no-color", "--no-ext-diff", "--no-textconv",
+            "--no-merges", f"-G{pattern}", "--format=commit %H", f"{since}..{until}", "--",
+        )  # fmt: skip
+        return out.decode("utf-8", "replace")
+
     def mentions(self, text: str, *, until: CommitHash) -> tuple[Commit, ...]:
         """The commits up to `until` whose message holds `text`, newest first."""
         return self.history(["--fixed-strings", f"--grep={text}", until])
@@ -356,8 +376,10 @@ class GitRepository:
         )
         return parse_blame(out.decode("utf-8", "replace"))
 
-    def patches(self, since: CommitHash, until: CommitHash, paths: Sequence[str]) -> str:
+    def patches(self, since: CommitHash | None, until: CommitHash, paths: Sequence[str]) -> str:
         """`git log -p` of the commits in between that touch the paths, newest first, without context.
+
+        Without `since` the whole history is asked.
 
         Each commit is headed by a line `commit <hash>`; merges are shown against their first parent.
         """
@@ -365,7 +387,7 @@ class GitRepository:
             return ""
         _, out, _ = self.run(
             "log", "-p", "-U0", "--diff-merges=first-parent", "--format=commit %H",
-            f"{since}..{until}", "--", *paths,
+            f"{since}..{until}" if since else until, "--", *paths,
         )  # fmt: skip
         return out.decode("utf-8", "replace")
 

@@ -16,6 +16,10 @@ from forkguard.core.rules import is_dormant
 from forkguard.core.syntax import Piece, PieceKind, verbatim
 
 _CONTEXT = 2
+_LEFT_BEHIND = (
+    "Upstream changed lines of the same form beside it, all in the same way, after the fork had written this one: "
+    "a rebase joins that without a conflict."
+)
 _LONGEST_TEXT = 60  # lines of one finding's text
 
 
@@ -25,13 +29,15 @@ class History:
 
     `brought`: upstream's path and line to the commit that brought it, `recent` those of them since the base.
     `dropped`: a line of the fork to the upstream commit that removed it since the base; `lost`: a line of
-    upstream to the fork's commit that did.
+    upstream to the fork's commit that did. `passed`: a line of the fork alone to the upstream commit that changed
+    its siblings.
     """
 
     brought: Mapping[tuple[TreePath, int], Commit] = field(default_factory=dict)
     recent: AbstractSet[CommitHash] = frozenset()
     dropped: Mapping[Sought, Commit] = field(default_factory=dict)
     lost: Mapping[Sought, Commit] = field(default_factory=dict)
+    passed: Mapping[Sought, Commit] = field(default_factory=dict)
 
 
 def first_line(tree: SourceTree, path: TreePath, piece: Piece) -> Sought:
@@ -61,7 +67,7 @@ class _Judged:
         d = self.difference
         alone = d.rule is not None and not d.rule.block
         entry = (d.theirs or d.ours) is not None and _piece(d).kind in {PieceKind.CASE, PieceKind.COMPARISON}
-        mark: object = d if alone or entry or d.sort in {Sort.HAZARD, Sort.WEAKER} else None
+        mark: object = d if alone or entry or d.sort in {Sort.HAZARD, Sort.WEAKER, Sort.LEFT_BEHIND} else None
         return (d.sort, d.group, d.their_path, d.arch, self.kind, self.commit and self.commit.id, mark)
 
 
@@ -100,6 +106,11 @@ def _judge(difference: Difference, trees: Trees, history: History, own: Abstract
         return _Judged(d, Kind.HAZARD, rule_severity, _brought(d, history), None)
     if d.sort is Sort.WEAKER:
         return _Judged(d, Kind.CHANGED, rule_severity, _brought(d, history), None)
+    if d.sort is Sort.LEFT_BEHIND:
+        assert d.ours is not None  # noqa: S101
+        severity = Severity.CRASH if "create_tensor" in d.ours.tokens else Severity.CHANGE
+        passed = history.passed.get(first_line(trees.fork, d.path, d.ours))
+        return _Judged(d, Kind.CHANGED, severity, passed, None, remark=_LEFT_BEHIND)
     if d.sort is Sort.REWRITTEN:
         return _Judged(d, Kind.CHANGED, Severity.CHANGE if d.in_base else Severity.NOTE, _brought(d, history), None)
     if d.sort is Sort.STALE:
@@ -218,6 +229,8 @@ def _title(group: list[_Judged], rule_title: str) -> str:
     if d.sort is Sort.WEAKER:
         guarded = d.ours and d.theirs and len(d.ours.guards) > len(d.theirs.guards)
         return f"{'only under a condition' if guarded else 'outside the loop'}: {rule_title}"
+    if d.sort is Sort.LEFT_BEHIND:
+        return f"fork-only line beside siblings that upstream changed: {d.note} {place}"
     if d.sort is Sort.REWRITTEN:
         return f"{'upstream rewrote' if d.in_base else 'the fork has its own'} {d.symbol}(): {d.note}"
     if d.sort is Sort.STALE:

@@ -1,6 +1,7 @@
 """What a fork lacks, lost, or carries as a hazard, for some archs: read, compare, attribute."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from forkguard.core.arch_reports import (
     absent_arch,
@@ -23,6 +24,7 @@ from forkguard.core.registry_differences import SPECULATIVE, hazards, registry_d
 from forkguard.core.rules import Rule
 from forkguard.ports import Repository, Talk
 from forkguard.workflows.attribution import attribute, with_sequel
+from forkguard.workflows.siblings import passed_by
 
 
 def run_drift(
@@ -49,6 +51,8 @@ def run_drift(
     families = _families(trees, present)
     different = differences(trees, families, rules, talk)
     history = attribute(repo, different, trees, fork=fork.commit, upstream=upstream.commit, base=base.commit)
+    left, passed = passed_by(repo, trees, families, fork=fork.commit, upstream=upstream.commit)
+    different, history = (*different, *left), replace(history, passed=passed)
     found: tuple[Finding, ...] = with_sequel(
         repo, findings(different, trees, history), base=base.commit, upstream=upstream.commit
     )

@@ -1,0 +1,77 @@
+"""Fork-only lines beside siblings that upstream changed, squashed syncs, forks of older layouts: on real git."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.drifting import Desk, Document, desk_for, exchanged
+from tests.support.repos import MiniHistory
+
+OTTER = "src/models/otter.cpp"
+LOADER = """
+void llama_model_otter::load_arch_tensors(llama_model_loader & ml) {
+    layer.wq = create_tensor(tn(LLM_TENSOR_ATTN_Q, "weight", i), {n_embd, n_head}, 0);
+    layer.wk = create_tensor(tn(LLM_TENSOR_ATTN_K, "weight", i), {n_embd, n_head}, 0);
+    layer.wv = create_tensor(tn(LLM_TENSOR_ATTN_V, "weight", i), {n_embd, n_head}, 0);
+}
+"""
+OWN = '    layer.wz = create_tensor(tn(LLM_TENSOR_ATTN_Z, "weight", i), {n_embd, n_head}, 0);\n'
+
+
+@pytest.fixture
+def desk(history: MiniHistory, tmp_path: Path) -> Desk:
+    return desk_for(history, tmp_path / "desk")
+
+
+def loaders(desk: Desk) -> None:
+    """Both sides have the loader; the fork has one line of its own in it."""
+    upstream = desk.history.upstream.text(OTTER) + LOADER
+    desk.upstream_commit("otter : load tensors (#301)", {OTTER: upstream})
+    ours = desk.history.fork.text(OTTER) + LOADER.replace("}\n", OWN + "}\n").replace("{n_embd, n_head}", SHAPE)
+    desk.history.fork.commit("ours: load tensors and one more", {OTTER: ours})
+
+
+SHAPE = "{n_embd, n_head}"
+NEW = "{n_embd, n_head_kv}"
+
+
+def later(desk: Desk) -> None:
+    """What is committed upstream from now on is younger than anything that the fork has."""
+    desk.history.upstream.clock = desk.history.fork.clock + timedelta(days=1)
+
+
+def wider(text: str, *, own: bool) -> str:
+    """The text after upstream's change of shape, with or without the fork's own line."""
+    head, at, tail = text.partition(OWN)
+    return head.replace(SHAPE, NEW) + (at.replace(SHAPE, NEW) if own else at) + tail
+
+
+def left_behind(desk: Desk) -> list[Document]:
+    found = desk.drift("otter")["findings"]
+    return [one for one in found if "fork-only line" in one["title"]]
+
+
+def test_a_fork_only_line_beside_siblings_that_upstream_changed_is_a_crash(desk: Desk) -> None:
+    loaders(desk)
+    later(desk)
+    edited = wider(desk.history.upstream.text(OTTER), own=False)
+    commit = desk.upstream_commit("otter : fewer heads (#302)", {OTTER: edited})
+    assert left_behind(desk) == []  # the fork has not taken the change: its lines agree with each other
+    desk.history.fork.commit("ours: take 302", {OTTER: wider(desk.history.fork.text(OTTER), own=False)})
+    (one,) = left_behind(desk)
+    assert (one["kind"], one["severity"], one["text"]) == ("changed", "crash", OWN.strip())
+    assert one["upstream"]["commit"] == commit
+    assert one["title"].startswith("fork-only line beside siblings that upstream changed: 3 siblings")
+    desk.history.fork.commit("ours: ours too", {OTTER: wider(desk.history.fork.text(OTTER), own=True)})
+    assert left_behind(desk) == []
+
+
+def test_a_single_changed_neighbour_says_nothing_of_the_fork_only_line(desk: Desk) -> None:
+    loaders(desk)
+    behind = ", 0);\n    layer.wk"
+    one_line = (SHAPE + behind, NEW + behind)
+    later(desk)
+    desk.upstream_commit("otter : one (#303)", {OTTER: exchanged(desk.history.upstream.text(OTTER), one_line)})
+    desk.history.fork.commit("ours: take 303", {OTTER: exchanged(desk.history.fork.text(OTTER), one_line)})
+    assert left_behind(desk) == []
