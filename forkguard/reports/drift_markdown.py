@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from forkguard.core.findings import ArchStatus, DriftReport, Finding, Severity
-from forkguard.reports.drift_text import came_with, commit_name, tally
+from forkguard.reports.drift_text import came_with, commit_name, quiet_verdict, tally
 from forkguard.reports.plain import counted, printable
 
 _MOST_ROWS = 25
@@ -31,7 +31,7 @@ def _head(report: DriftReport, counting: Sequence[Finding]) -> Iterator[str]:
     absent = [arch for arch in report.archs if arch.status is ArchStatus.ABSENT]
     names = [arch.name for arch in report.archs]
     about = ", ".join(map(code, names)) if len(names) <= 6 else f"{len(names)} archs"
-    verdict = f"drift: {tally(counting)}" if counting else "absent" if absent else "clean"
+    verdict = f"drift: {tally(counting)}" if counting else "absent" if absent else quiet_verdict(report)
     yield f"### forkguard: {verdict}"
     yield ""
     yield (

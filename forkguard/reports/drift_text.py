@@ -67,7 +67,7 @@ def _head(report: DriftReport, counting: list[Finding]) -> Text:
     elif any(arch.status is ArchStatus.ABSENT for arch in report.archs):
         text.append(f"{names}: absent\n", style="bold red")
     else:
-        text.append(f"{names}: clean\n", style="bold green")
+        text.append(f"{names}: {quiet_verdict(report)}\n", style="bold green")
     text.append(
         f"fork {report.fork.ref} {report.fork.commit[:10]}, "
         f"upstream {report.upstream.ref} {report.upstream.commit[:10]}, "
@@ -75,6 +75,12 @@ def _head(report: DriftReport, counting: list[Finding]) -> Text:
         style="dim",
     )
     return text
+
+
+def quiet_verdict(report: DriftReport) -> str:
+    """What a report without anything that counts is called: clean, or no worse than its baseline."""
+    based = sum(finding.baselined for finding in report.findings)
+    return f"nothing new; {counted(based, 'finding')} in the baseline" if based else "clean"
 
 
 def tally(findings: Iterable[Finding]) -> str:

@@ -110,6 +110,7 @@ def _head(report: WiringReport) -> Text:
 def _legend(report: WiringReport) -> Iterator[Text]:
     for letter, rule in zip(_letters(len(report.features)), report.features, strict=True):
         yield Text(f"  {letter:<2} {rule.id}: {rule.title}")
+    yield Text("  branch: only inside a branch; -: no, and the feature matters to other archs only", style="dim")
 
 
 def _letters(number: int) -> list[str]:
@@ -132,7 +133,13 @@ def _draft(draft: DraftNeeds) -> Iterator[Text]:
     for features, archs in rest.items():
         told = f"{counted(len(archs), 'arch')} without {', '.join(features)}, upstream not ready either"
         yield Text(
-            textwrap.fill(f"{told}: {', '.join(archs)}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+            textwrap.fill(
+                f"{told}: {', '.join(archs)}",
+                _WIDTH,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_on_hyphens=False,
+            )
         )
 
 

@@ -164,7 +164,7 @@ def test_a_baseline_leaves_only_what_is_new(desk: Desk) -> None:
     assert date.fromisoformat(document["written"]).year >= 2026
     clean = desk.run("--all", "--baseline")
     assert clean.status == 0
-    assert clean.out.splitlines()[0] == "otter, heron, heronmoe, sketch: clean"
+    assert clean.out.splitlines()[0] == "otter, heron, heronmoe, sketch: nothing new; 5 findings in the baseline"
     assert "In the baseline drift-baseline.json, not counted: 1 crash, 3 slow, 1 change" in clean.out
     assert "  crash      heron: missing: the layer loop publishes its input" in clean.out.splitlines()
     desk.fork_edit("ours: tidy otter", OTTER, (LAYER_INPUT, ""))

@@ -19,6 +19,7 @@ fork production {fork}, upstream upstream/master {upstream}
   B  node-budget-registry: the arch has the larger node budget
   C  layer-input: the layer loop publishes its input
   D  snapshot-writes: recurrent state is written once per rollback slot
+  branch: only inside a branch; -: no, and the feature matters to other archs only
 
 draft-dspark needs rollback-registry, node-budget-registry, layer-input, snapshot-writes
   ready: otter

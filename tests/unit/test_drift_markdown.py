@@ -95,6 +95,7 @@ def test_what_does_not_count_is_a_figure_and_a_crash_in_the_baseline_is_named() 
     shared = finding("heron/rollback-without-node-budget/00000004", kind=Kind.HAZARD, also_upstream=True)
     note = finding("heron/statement/00000005", severity=Severity.NOTE)
     text = as_markdown(report(based, shared, note, warnings=("rule x is disarmed",)))
+    assert text.startswith("### forkguard: nothing new; 1 finding in the baseline\n")
     assert "Not counted: 1 accepted, 1 hazard that upstream has too, 1 note." in text
     assert "- in the baseline: **crash** `heron` `missing: the layer loop publishes its input`" in text
     assert "- note: `rule x is disarmed`" in text

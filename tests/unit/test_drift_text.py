@@ -81,7 +81,7 @@ def test_of_the_baseline_only_the_worst_is_named() -> None:
         for n, severity in enumerate((Severity.CRASH, Severity.SLOW, Severity.CHANGE))
     ]
     lines = told(report(*based))
-    assert lines[0] == "heron: clean"
+    assert lines[0] == "heron: nothing new; 3 findings in the baseline"
     at = lines.index("In the baseline b.json, not counted: 1 crash, 1 slow, 1 change")
     assert lines[at + 1].split()[:2] == ["crash", "heron:"]
     assert lines[at + 2] == ""
