@@ -1,18 +1,24 @@
 """Which archs a llama.cpp tree has: names, enums, classes, files, and who shares whose graph."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from forkguard.core.names import TreePath
 from forkguard.core.pysource import parse_python
-from forkguard.core.syntax import PieceKind, SourceFile, Unit, parse
+from forkguard.core.syntax import Piece, PieceKind, SourceFile, Unit, parse
+
+Located = tuple[TreePath, Unit]
+"""A unit, and the file that it stands in."""
 
 CXX_SUFFIXES = (".cpp", ".cc", ".cxx", ".h", ".hpp")
 PYTHON_SUFFIX = ".py"
-SOURCE_FOLDERS = ("src", "common", "gguf-py/gguf", "conversion")
-"""Where archs and the registries that list them live; tests, tools and vendored code are not read."""
+SOURCE_FOLDERS = ("src", "common", "gguf-py/gguf", "conversion", "convert_hf_to_gguf.py")
+"""Where archs and the registries that list them live; tests, tools and vendored code are not read.
+
+(The converters were one file before they got a folder.)
+"""
 
 _NAME_AT = 2  # MODEL_ARCH.X : "name"
 _CLASS = r"(?:llama_model|llm_build)_\w+"
@@ -23,6 +29,7 @@ _DEFINES = re.compile(
 _DEFINES_OR_MAKES = re.compile(rf"{_DEFINES.pattern}|\bmake_unique<(llm_build_\w+)", re.MULTILINE)
 _DEFINES_MEMBER = re.compile(r"^[\w*& ]+[ *&](llm_build_context::build_\w+) ?\(", re.MULTILINE)
 _BASES = re.compile(r"\b(?:public|protected|private) ([\w :]+?)(?: <| ,| \{|$)")
+_NAME = re.compile(rb"\b(?:(?:LLM_ARCH|COMMON_SPECULATIVE_TYPE|llama_model|llm_build|build)_\w|MODEL_ARCH\.\w)\w*")
 _MENTIONED = re.compile(rf"\b({_CLASS})\b")
 
 
@@ -36,20 +43,54 @@ class SourceTree:
 
     def __init__(self, files: Mapping[TreePath, bytes]) -> None:
         self.files = {path: data for path, data in files.items() if is_source(path)}
+        self._known: dict[bytes, tuple[TreePath, ...]] = {}
+        self._units: dict[Arch, tuple[Located, ...]] = {}
+        self._entries: dict[str, tuple[tuple[TreePath, Piece], ...]] = {}
 
     def parse(self, path: TreePath) -> SourceFile:
         """The parsed file. Raises `KeyError` for a path that is not there."""
         return parse_python(self.files[path]) if path.endswith(PYTHON_SUFFIX) else parse(self.files[path])
 
     def mentioning(self, *words: bytes) -> tuple[TreePath, ...]:
-        """The files that hold one of the words, in the order of their paths."""
-        found = [self._holding(word) for word in words]
-        return found[0] if len(found) == 1 else tuple(sorted(set().union(*found)))
+        """The files that hold one of the words, in the order of their paths.
+
+        The names of archs, model classes and graphs are looked for whole, other words anywhere.
+        """
+        found = [self._index.get(word, ()) if _NAME.fullmatch(word) else self._holding(word) for word in words]
+        return found[0] if len(found) == 1 else tuple(sorted({path for paths in found for path in paths}))
 
     def _holding(self, word: bytes) -> tuple[TreePath, ...]:
         if word not in self._known:
-            self._known[word] = tuple(path for path in self._paths if holds(self.files[path], word))
+            self._known[word] = tuple(path for path in self._paths if word in self.files[path])
         return self._known[word]
+
+    @cached_property
+    def _index(self) -> Mapping[bytes, tuple[TreePath, ...]]:
+        """Each name of an arch, a class or a graph to the files that hold it."""
+        found: dict[bytes, list[TreePath]] = {}
+        for path in self._paths:
+            for name in names_in(self.files[path]):
+                found.setdefault(name, []).append(path)
+        return {name: tuple(paths) for name, paths in found.items()}
+
+    def units(self, arch: "Arch", find: Callable[[], Iterable[Located]]) -> tuple[Located, ...]:
+        """The units of an arch as `find` finds them, remembered."""
+        if arch not in self._units:
+            self._units[arch] = tuple(find())
+        return self._units[arch]
+
+    def entries(self, enum: str) -> tuple[tuple[TreePath, Piece], ...]:
+        """Every case, comparison and table entry that names an enum, in source order."""
+        if enum not in self._entries:
+            self._entries[enum] = tuple(
+                (path, piece)
+                for path in self.mentioning(enum.encode())
+                for unit in self.parse(path).units
+                if enum in unit.enumerators
+                for piece, named in unit.entries
+                if enum in named
+            )
+        return self._entries[enum]
 
     @cached_property
     def python_names(self) -> tuple[tuple[str, str], ...]:
@@ -64,10 +105,6 @@ class SourceTree:
         )
 
     @cached_property
-    def _known(self) -> dict[bytes, tuple[TreePath, ...]]:
-        return {}
-
-    @cached_property
     def _paths(self) -> tuple[TreePath, ...]:
         return tuple(sorted(self.files))
 
@@ -77,10 +114,10 @@ class SourceTree:
         return read_archs(self.files)
 
 
-@cache
-def holds(source: bytes, word: bytes) -> bool:
-    """Whether a file holds a word; the same question about the same bytes is answered once."""
-    return word in source
+@lru_cache(maxsize=4096)
+def names_in(source: bytes) -> frozenset[bytes]:
+    """The names of archs, model classes and graphs in a file; the same bytes are read once."""
+    return frozenset(_NAME.findall(source))
 
 
 @dataclass(frozen=True, slots=True)

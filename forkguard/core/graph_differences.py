@@ -4,15 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forkguard.core.archs import Arch, SourceTree
+from forkguard.core.archs import Arch, Located, SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Spot, Trees, belongs, broken_files
 from forkguard.core.layouts import is_old, is_scaffold, todays_name
-from forkguard.core.names import TreePath
 from forkguard.core.rules import Match, Rule, lineage_units, statement_matches
-from forkguard.core.syntax import Piece, PieceKind, Unit, tokens_of
+from forkguard.core.syntax import Piece, PieceKind, tokens_of
 
-Located = tuple[TreePath, Unit]
 _SMALLEST = 12
 """Functions of fewer statements than these are always compared one by one."""
 _LEAST_SHARED = 1 / 3

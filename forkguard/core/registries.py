@@ -26,15 +26,9 @@ class Registry:
 
 
 def entries(tree: SourceTree, enums: Iterable[str]) -> Iterator[tuple[TreePath, Piece]]:
-    """Every case, comparison and table entry that names one of the enums, in source order."""
-    wanted = frozenset(enums)
-    words = tuple(enum.encode() for enum in sorted(wanted))
-    for path in tree.mentioning(*words):
-        for unit in tree.parse(path).units:
-            if not wanted.isdisjoint(unit.enumerators):
-                for piece, named in unit.entries:
-                    if not wanted.isdisjoint(named):
-                        yield path, piece
+    """Every case, comparison and table entry that names one of the enums: by file, in source order."""
+    found = {(path, piece.start, piece.end): (path, piece) for enum in enums for path, piece in tree.entries(enum)}
+    return (found[spot] for spot in sorted(found))
 
 
 def find_registries(files: Mapping[TreePath, bytes]) -> tuple[Registry, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from forkguard.core.archs import SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Trees, belongs
+from forkguard.core.names import TreePath
 from forkguard.core.registries import FORMS, entries
 from forkguard.core.rules import Breach, Rule, breaches, is_registry, matches
 from forkguard.core.syntax import Piece, PieceKind
@@ -19,8 +20,11 @@ def registry_differences(trees: Trees, families: Sequence[Family], rules: Sequen
     enums, aliases = _identities(trees, families)
     types = _spec_types(trees)
     own = {root for its in families for arch in (*its.fork, *its.upstream) for root in arch.lineage}
-    listed = {piece.symbol for _, tree in trees.sides for _, piece in entries(tree, [*enums, *types, *aliases])}
-    registries = {symbol for symbol in listed if symbol.split("::")[0] not in own}
+    registries: dict[str, set[TreePath]] = {}
+    for _, tree in trees.sides:
+        for path, piece in entries(tree, [*enums, *types, *aliases]):
+            if piece.symbol.split("::")[0] not in own:
+                registries.setdefault(piece.symbol, set()).add(path)
     places = {side: _registry_places(tree, registries) for side, tree in trees.sides}
     for side in ("upstream", "base") if aliases else ():
         places[side] = {symbol: _under_our_names(found, aliases) for symbol, found in places[side].items()}
@@ -63,16 +67,26 @@ def _under_our_names(places: Iterable[Place], aliases: Mapping[str, str]) -> lis
     ]
 
 
-def _registry_places(tree: SourceTree, symbols: set[str]) -> dict[str, list[Place]]:
+def _registry_places(tree: SourceTree, registries: Mapping[str, set[TreePath]]) -> dict[str, list[Place]]:
+    """The entries of each registry (symbol to the paths where a side has it): there, else wherever it moved."""
     found: dict[str, list[Place]] = {}
-    words = {symbol.rsplit("::", 1)[-1].encode() for symbol in symbols}
-    for path in tree.mentioning(*words) if words else ():
+    usual = {path for paths in registries.values() for path in paths if path in tree.files}
+    _collect(tree, sorted(usual), frozenset(registries), found)
+    moved = frozenset(registries) - found.keys()
+    if moved:
+        words = {symbol.rsplit("::", 1)[-1].encode() for symbol in moved}
+        _collect(tree, [path for path in tree.mentioning(*words) if path not in usual], moved, found)
+    return found
+
+
+def _collect(
+    tree: SourceTree, paths: Iterable[TreePath], symbols: frozenset[str], found: dict[str, list[Place]]
+) -> None:
+    for path in paths:
         for unit in tree.parse(path).units:
             if unit.symbol in symbols:
-                found.setdefault(unit.symbol, []).extend(
-                    (path, piece) for piece in unit.pieces if piece.kind in FORMS
-                )
-    return found
+                places = found.setdefault(unit.symbol, [])
+                places += ((path, piece) for piece in unit.pieces if piece.kind in FORMS)
 
 
 def _one_registry(

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from tree_sitter import Query, QueryCursor
 
-from forkguard.core.archs import Arch, SourceTree, facts_of
+from forkguard.core.archs import Arch, Located, SourceTree, facts_of
 from forkguard.core.findings import Severity
 from forkguard.core.layouts import is_old, loader_units
 from forkguard.core.names import PullNumber, TreePath
@@ -72,12 +72,16 @@ _MOST_GUESTS = 3
 # -- evaluation ----------------------------------------------------------------------------------------
 
 
-def lineage_units(tree: SourceTree, arch: Arch) -> Iterator[tuple[TreePath, Unit]]:
+def lineage_units(tree: SourceTree, arch: Arch) -> tuple[Located, ...]:
     """The units that make up an arch: members of its classes, and all else in its own files.
 
     A file that could not be parsed whole counts as a whole, since names may be lost in it. A file with the
     classes of many archs is none's own.
     """
+    return tree.units(arch, lambda: _lineage_units(tree, arch))
+
+
+def _lineage_units(tree: SourceTree, arch: Arch) -> Iterator[Located]:
     classes = frozenset(arch.lineage)
     for path in tree.mentioning(*(cls.rsplit("::", 1)[-1].encode() for cls in arch.lineage)):
         own = path in arch.files and _is_own(tree.files[path], classes)
