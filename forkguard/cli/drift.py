@@ -96,7 +96,7 @@ def command(
     """
     today = datetime.now().astimezone().date()
     answer = read_answer(ids, reason=reason, by=by, until=until.date() if until else None, today=today)
-    _check(archs, all_archs=all_archs, answer=answer, writes=writes, format_=format_)
+    _check(archs, all_archs=all_archs, answer=answer, writes=writes, fixes=fixes, format_=format_)
     talk = ConsoleTalk(verbose=verbose, color=color)
     with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project, talk:
         if fixes:
@@ -126,12 +126,16 @@ def command(
     return int(ExitCode.CLEAN if report.clean(strict=strict) else ExitCode.FINDING)
 
 
-def _check(archs: Sequence[str], *, all_archs: bool, answer: Answer | None, writes: bool, format_: str) -> None:
+def _check(
+    archs: Sequence[str], *, all_archs: bool, answer: Answer | None, writes: bool, fixes: bool, format_: str
+) -> None:
     """Options that do not go together."""
     if archs and all_archs:
         raise UsageProblem("--all and --arch do not go together", hint="forkguard drift --all, or --arch NAME")
     if writes and not all_archs:
         raise UsageProblem("a baseline is of all archs", hint="forkguard drift --all --write-baseline")
+    if fixes and (answer is not None or writes):
+        raise UsageProblem("--fixes lists, it writes nothing", hint="forkguard drift --fixes, by itself")
     if answer is not None and writes:
         raise UsageProblem("--accept and --write-baseline do not go together", hint="accept first, then write")
     if (answer is not None or writes) and format_ != "text":

@@ -110,6 +110,7 @@ def test_an_id_that_is_not_found_is_refused_and_nothing_is_written(desk: Desk) -
         (("--accept", "heron/x/1", "--reason", "x", "--format", "json"), "--accept writes and says so"),
         (("--accept", "heron/x/1", "--reason", "x", "--all", "--write-baseline"), "--accept and --write-baseline"),
         (("--arch", "heron", "--write-baseline"), "a baseline is of all archs"),
+        (("--fixes", "--accept", "heron/x/1", "--reason", "x"), "--fixes lists, it writes nothing"),
         (("--all", "--write-baseline", "--format", "sarif"), "--write-baseline writes and says so"),
     ],
 )
