@@ -18,6 +18,7 @@ class Sort(Enum):
     STALE = "stale"  # base and fork have it, upstream dropped it
     WEAKER = "weaker"  # both have it, the fork's only in a branch or outside the loop
     REWRITTEN = "rewritten"  # both have the function, with hardly a statement in common
+    RENAMED = "renamed"  # both have it, with names that upstream has exchanged everywhere since
     LEFT_BEHIND = "left-behind"  # the fork alone has it, as its siblings were before upstream changed them
     HAZARD = "hazard"
 

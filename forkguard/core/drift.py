@@ -20,6 +20,7 @@ _LEFT_BEHIND = (
     "Upstream changed lines of the same form beside it, all in the same way, after the fork had written this one: "
     "a rebase joins that without a conflict."
 )
+_SINGLE = frozenset({Sort.HAZARD, Sort.WEAKER, Sort.LEFT_BEHIND, Sort.RENAMED})
 _LONGEST_TEXT = 60  # lines of one finding's text
 
 
@@ -67,7 +68,7 @@ class _Judged:
         d = self.difference
         alone = d.rule is not None and not d.rule.block
         entry = (d.theirs or d.ours) is not None and _piece(d).kind in {PieceKind.CASE, PieceKind.COMPARISON}
-        mark: object = d if alone or entry or d.sort in {Sort.HAZARD, Sort.WEAKER, Sort.LEFT_BEHIND} else None
+        mark: object = d if alone or entry or d.sort in _SINGLE else None
         return (d.sort, d.group, d.their_path, d.arch, self.kind, self.commit and self.commit.id, mark)
 
 
@@ -92,7 +93,7 @@ def _order(finding: Finding) -> tuple[object, ...]:
 def _piece(difference: Difference) -> Piece:
     piece = (
         difference.theirs
-        if difference.sort in {Sort.MISSING, Sort.REWRITTEN}
+        if difference.sort in {Sort.MISSING, Sort.REWRITTEN, Sort.RENAMED}
         else difference.ours or difference.theirs
     )
     assert piece is not None  # noqa: S101  (each sort carries its piece)
@@ -104,19 +105,8 @@ def _judge(difference: Difference, trees: Trees, history: History, own: Abstract
     rule_severity = d.rule.severity if d.rule else Severity.CHANGE
     if d.sort is Sort.HAZARD:
         return _Judged(d, Kind.HAZARD, rule_severity, _brought(d, history), None)
-    if d.sort is Sort.WEAKER:
-        return _Judged(d, Kind.CHANGED, rule_severity, _brought(d, history), None)
-    if d.sort is Sort.LEFT_BEHIND:
-        assert d.ours is not None  # noqa: S101
-        severity = Severity.CRASH if "create_tensor" in d.ours.tokens else Severity.CHANGE
-        passed = history.passed.get(first_line(trees.fork, d.path, d.ours))
-        return _Judged(d, Kind.CHANGED, severity, passed, None, remark=_LEFT_BEHIND)
-    if d.sort is Sort.REWRITTEN:
-        return _Judged(d, Kind.CHANGED, Severity.CHANGE if d.in_base else Severity.NOTE, _brought(d, history), None)
-    if d.sort is Sort.STALE:
-        assert d.ours is not None  # noqa: S101
-        dropped = history.dropped.get(first_line(trees.fork, d.path, d.ours))
-        return _Judged(d, Kind.CHANGED, Severity.CHANGE, dropped, None)
+    if d.sort is not Sort.MISSING:
+        return _judge_changed(d, trees, history)
     assert d.theirs is not None  # noqa: S101
     assert d.their_path is not None  # noqa: S101
     lost_in = history.lost.get(first_line(trees.upstream, d.their_path, d.theirs))
@@ -128,6 +118,21 @@ def _judge(difference: Difference, trees: Trees, history: History, own: Abstract
     kind = Kind.LOST if d.in_base or lost_in is not None else Kind.NOT_PORTED
     remark = _mild(d, trees, own) if kind is Kind.NOT_PORTED else ""
     return _Judged(d, kind, Severity.CHANGE if remark else rule_severity, commit, lost_in, remark=remark)
+
+
+def _judge_changed(d: Difference, trees: Trees, history: History) -> _Judged:
+    """A difference of which the fork has its side."""
+    severity, commit, remark = Severity.CHANGE, _brought(d, history), ""
+    if d.sort is Sort.WEAKER:
+        severity = d.rule.severity if d.rule else Severity.CHANGE
+    elif d.sort is Sort.RENAMED or (d.sort is Sort.REWRITTEN and not d.in_base):
+        severity = Severity.NOTE
+    elif d.sort is Sort.LEFT_BEHIND and d.ours is not None:
+        severity = Severity.CRASH if "create_tensor" in d.ours.tokens else Severity.CHANGE
+        commit, remark = history.passed.get(first_line(trees.fork, d.path, d.ours)), _LEFT_BEHIND
+    elif d.sort is Sort.STALE and d.ours is not None:
+        commit = history.dropped.get(first_line(trees.fork, d.path, d.ours))
+    return _Judged(d, Kind.CHANGED, severity, commit, None, remark=remark)
 
 
 def _mild(d: Difference, trees: Trees, own: AbstractSet[str]) -> str:
@@ -195,7 +200,7 @@ def _finding(group: list[_Judged], trees: Trees, history: History) -> Finding:
 def _text(group: list[_Judged], trees: Trees) -> tuple[str, int]:
     """The source of the group, verbatim (upstream's where the fork lacks it, else the fork's), and its indent."""
     d = group[0].difference
-    theirs = d.sort in {Sort.MISSING, Sort.REWRITTEN} or d.ours is None
+    theirs = d.sort in {Sort.MISSING, Sort.REWRITTEN, Sort.RENAMED} or d.ours is None
     tree, path = (trees.upstream, d.their_path) if theirs else (trees.fork, d.our_path)
     pieces = [_piece(one.difference) for one in group]
     if path is None:
@@ -229,6 +234,8 @@ def _title(group: list[_Judged], rule_title: str) -> str:
     if d.sort is Sort.WEAKER:
         guarded = d.ours and d.theirs and len(d.ours.guards) > len(d.theirs.guards)
         return f"{'only under a condition' if guarded else 'outside the loop'}: {rule_title}"
+    if d.sort is Sort.RENAMED:
+        return f"upstream exchanged names everywhere: {d.note} {place}"
     if d.sort is Sort.LEFT_BEHIND:
         return f"fork-only line beside siblings that upstream changed: {d.note} {place}"
     if d.sort is Sort.REWRITTEN:

@@ -22,6 +22,7 @@ from forkguard.core.ledger import Ledger, settle
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.core.registry_differences import SPECULATIVE, hazards, registry_differences
 from forkguard.core.rules import Rule
+from forkguard.core.sweeps import fold_exchanged_names
 from forkguard.ports import Repository, Talk
 from forkguard.workflows.attribution import attribute, with_sequel
 from forkguard.workflows.siblings import passed_by
@@ -100,7 +101,7 @@ def differences(
         found += graph_differences(trees, its, rules, done=done)
     found += registry_differences(trees, families, rules)
     found += hazards(trees, families, rules)
-    return tuple(found)
+    return fold_exchanged_names(found, trees)
 
 
 def read_trees(repo: Repository, *, fork: CommitHash, upstream: CommitHash, base: CommitHash) -> Trees:
