@@ -139,9 +139,21 @@ def _places(lines: Sequence[str], hunk: Hunk, expected: int) -> Iterator[int]:
 
 def _fits(lines: Sequence[str], free: Sequence[bool], hunk: Hunk, at: int) -> bool:
     size = len(hunk.before)
-    if size and lines[at] != hunk.before[0]:
+    if not size:
+        return True
+    if size > 1 and lines[at] != hunk.before[0]:
         return False
-    return tuple(lines[at : at + size]) == hunk.before and all(free[at : at + size])
+    there = tuple(lines[at : at + size])
+    return there[:-1] == hunk.before[:-1] and _ends_alike(there[-1], hunk) and all(free[at : at + size])
+
+
+def _ends_alike(line: str, hunk: Hunk) -> bool:
+    """Whether a line is the hunk's last one; context without a line end also fits a line that has one."""
+    wanted = hunk.before[-1]
+    at_end = bool(hunk.changes) and hunk.changes[-1].end == hunk.end
+    if wanted.endswith("\n") or at_end:
+        return line == wanted
+    return line.startswith(wanted) and line.rstrip() == wanted.rstrip()
 
 
 def backwards(change: FileChange) -> FileChange:

@@ -1,9 +1,10 @@
 """What a replay of the stack says of each patch. The JSON contract is replay@1."""
 
+import heapq
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -244,17 +245,14 @@ def find_break(points: int, fails: Callable[[int], bool], *, budget: int) -> Sea
     return Search(high, monotone=not others, others=others, tried=len(known) - 1)
 
 
-def _spread(points: int, known: set[int]) -> list[int]:
+def _spread(points: int, known: set[int]) -> Iterator[int]:
     """The points that were not tried, those in the middle of the widest gaps first."""
-    order: list[int] = []
-    gaps = sorted(known | {0, points - 1})
-    spans = list(itertools.pairwise(gaps))
-    while spans:
-        spans.sort(key=lambda span: span[1] - span[0])
-        low, high = spans.pop()
-        if high - low < 2:
-            break
+    gaps = [(low - high, low, high) for low, high in itertools.pairwise(sorted(known | {0, points - 1}))]
+    heapq.heapify(gaps)
+    while gaps:
+        _, low, high = heapq.heappop(gaps)
         middle = (low + high) // 2
-        order.append(middle)
-        spans += [(low, middle), (middle, high)]
-    return order
+        if high - low > 1:
+            yield middle
+            heapq.heappush(gaps, (low - middle, low, middle))
+            heapq.heappush(gaps, (middle - high, middle, high))

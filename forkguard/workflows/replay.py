@@ -13,11 +13,12 @@ from forkguard.core.replay import (
     PatchStatus,
     ReplayReport,
     StackPatch,
+    Trouble,
     builds_on,
     groups_of,
     landed_by_lines,
 )
-from forkguard.errors import UsageProblem
+from forkguard.errors import MissingObject, UsageProblem
 from forkguard.ports import PatchsetStore
 from forkguard.workflows.replay_patch import Tried, Versions
 from forkguard.workflows.replay_search import search_break, touching
@@ -55,7 +56,7 @@ def replay(
     """
     tools.talk.step(f"reading upstream from {base[:10]} to {onto.ref}")
     stack = Stack(patches, tools, base=base, onto=onto.commit)
-    landed = _landed_commits(stack, tools)
+    landed, notes = _landed_commits(stack, tools)
     results, kept = _try_all(stack, tools, landed)
     squashed = _squashed(stack, results)
     if squashed:
@@ -76,6 +77,7 @@ def replay(
         groups=groups_of(results),
         tip=list(commits.values())[-1] if commits else onto.commit,
         replays=stack.trials + 1,
+        notes=notes,
     )
 
 
@@ -120,27 +122,32 @@ def _try_all(
 
 def _classified(patch: StackPatch, tried: Tried, earlier: Sequence[PatchResult]) -> PatchResult:
     result = PatchResult(patch, tried.status, tried.how, tried.troubles)
-    if not tried.status.failed:
+    if tried.status in (PatchStatus.APPLIES, PatchStatus.ADDITIVE):
         return result
-    needs = [each for each in earlier if each.status.failed and builds_on(patch, each.patch, tried.troubles)]
+    places = tried.troubles or [Trouble(path, None, "", "") for path in patch.mail.paths]
+    needs = [each for each in earlier if each.status.failed and builds_on(patch, each.patch, places)]
     if not needs:
         return result
     return replace(result, status=PatchStatus.UNTESTED, needs=tuple(each.patch.label for each in needs))
 
 
-def _landed_commits(stack: Stack, tools: ReplayTools) -> dict[str, CommitHash]:
-    """The patches that an upstream commit makes too, by label: the same files, and the same `git patch-id`."""
+def _landed_commits(stack: Stack, tools: ReplayTools) -> tuple[dict[str, CommitHash], tuple[str, ...]]:
+    """The patches that an upstream commit makes too (the same `git patch-id`), by label; and what is to be noted."""
     by_paths: dict[frozenset[str], list[CommitHash]] = {}
     for touch in stack.touches:
         by_paths.setdefault(frozenset(touch.paths), []).append(touch.commit)
     alike = [patch for patch in stack.patches if frozenset(patch.mail.paths) in by_paths]
     if not alike:
-        return {}
+        return {}, ()
     keys = {CommitHash(f"{number:040x}"): patch for number, patch in enumerate(alike, 1)}
     own = tools.repo.patch_ids_of({key: b"\n" + patch.mail.diff for key, patch in keys.items()})
     upstream = {each for patch in alike for each in by_paths[frozenset(patch.mail.paths)]}
-    commits = {patch_id: commit for commit, patch_id in tools.store.patch_ids(sorted(upstream)).items()}
-    return {keys[key].label: commits[patch_id] for key, patch_id in own.items() if patch_id in commits}
+    try:
+        ids = tools.store.patch_ids(sorted(upstream))
+    except MissingObject as problem:
+        return {}, (f"patch ids were not compared with upstream's: {problem.what}",)
+    commits = {patch_id: commit for commit, patch_id in ids.items()}
+    return {keys[key].label: commits[patch_id] for key, patch_id in own.items() if patch_id in commits}, ()
 
 
 def _squashed(stack: Stack, results: Sequence[PatchResult]) -> frozenset[str]:

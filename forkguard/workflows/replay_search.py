@@ -24,6 +24,7 @@ def search_break(stack: Stack, index: int, repo: Repository) -> Break | str:
     if not commits:
         return "upstream has not touched its files: the patch does not fit its own base"
     points = [stack.base, *commits]
+    begun = stack.trials
     budget = max(2, math.floor(2 * math.log2(max(len(stack.touches), 2))))
     search = find_break(len(points), lambda at: stack.fails_at(chain, points[at], quick=True), budget=budget - 1)
     if search.at is not None and search.at < len(points) - 1 and not stack.fails_at(chain, points[search.at]):
@@ -36,7 +37,8 @@ def search_break(stack: Stack, index: int, repo: Repository) -> Break | str:
         f"{points[at][:10]} {known[points[at]].subject if points[at] in known else ''}".rstrip()
         for at in search.others
     )
-    return Break(known[points[search.at]], _before(stack, points[search.at]), search.monotone, others, search.tried)
+    parent = _before(stack, points[search.at])
+    return Break(known[points[search.at]], parent, search.monotone, others, stack.trials - begun)
 
 
 def _before(stack: Stack, commit: CommitHash) -> CommitHash:

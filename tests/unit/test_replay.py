@@ -1,0 +1,159 @@
+"""The search for the breaking commit, what counts as landed, what builds on what."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forkguard.core.commits import Commit
+from forkguard.core.fitting import Version
+from forkguard.core.names import CommitHash, TreePath
+from forkguard.core.patch_mail import parse_mail
+from forkguard.core.replay import (
+    Break,
+    PatchResult,
+    PatchStatus,
+    StackPatch,
+    Trouble,
+    builds_on,
+    find_break,
+    groups_of,
+    landed_by_lines,
+)
+
+A = TreePath("a.txt")
+
+
+def mail(body: str) -> bytes:
+    head = "From: A <a@b>\nSubject: [PATCH] x\n\n---\ndiff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n"
+    return f"{head}{body}".encode()
+
+
+def patch(name: str, body: str) -> StackPatch:
+    return StackPatch(name, "0001-x.patch", parse_mail(mail(body)))
+
+
+# -- the search ----------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 2000), st.data())
+@settings(deadline=None)
+def test_the_search_finds_the_first_failing_point_within_its_budget(points: int, data: st.DataObject) -> None:
+    first = data.draw(st.integers(1, points - 1))
+    budget = max(2, math.floor(2 * math.log2(points)))
+    asked: list[int] = []
+
+    def fails(at: int) -> bool:
+        asked.append(at)
+        return at >= first
+
+    search = find_break(points, fails, budget=budget)
+
+    assert (search.at, search.monotone, search.others) == (first, True, ())
+    assert len(asked) == len(set(asked)) == search.tried <= max(budget, math.ceil(math.log2(points)) + 1)
+    assert first - 1 in asked
+    assert first in asked or first == points - 1
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=60))
+def test_the_found_point_fails_and_the_one_before_it_does_not(fails: list[bool]) -> None:
+    fails = [False, *fails, True]
+
+    search = find_break(len(fails), lambda at: fails[at], budget=1000)
+
+    assert search.at is not None
+    assert fails[search.at]
+    assert not fails[search.at - 1]
+    assert search.monotone == (fails == sorted(fails))
+    assert search.others == tuple(at for at, failing in enumerate(fails) if failing != (at >= search.at))
+
+
+def test_400_commits_take_at_most_twice_the_logarithm() -> None:
+    search = find_break(401, lambda at: at >= 123, budget=math.floor(2 * math.log2(400)))
+
+    assert (search.at, search.tried) == (123, 17)
+
+
+def test_where_the_first_point_fails_there_is_nothing_to_find() -> None:
+    assert find_break(9, lambda _: True, budget=9).at is None
+
+
+# -- landed --------------------------------------------------------------------------------------------
+
+ADD = "@@ -1,2 +1,3 @@\n one\n+two = 2;\n three\n"
+
+
+def versions(text: str | None) -> dict[TreePath, Version | None]:
+    return {A: None if text is None else Version("100644", text.encode())}
+
+
+@pytest.mark.parametrize(
+    ("ours", "landed"),
+    [
+        ("zero\none\nthree\nmore\ntwo = 2;\n", True),
+        ("  two  =  2;\nother\n", True),
+        ("one\nthree\n", False),
+        ("one\n// two = 2; is not it\nthree\n", False),
+        (None, False),
+    ],
+)
+def test_a_patch_landed_when_its_lines_came(ours: str | None, *, landed: bool) -> None:
+    one = patch("p", ADD)
+
+    assert landed is landed_by_lines(
+        one.mail.files, before=versions("one\nthree\n"), after=versions("one\ntwo = 2;\nthree\n"), ours=versions(ours)
+    )
+
+
+def test_a_line_that_was_there_already_did_not_come() -> None:
+    one = patch("p", ADD)
+    before, after = "one\nthree\ntwo = 2;\n", "one\ntwo = 2;\nthree\ntwo = 2;\n"
+
+    assert not landed_by_lines(one.mail.files, before=versions(before), after=versions(after), ours=versions(before))
+    twice = versions("two = 2;\ntwo = 2;\n")
+    assert landed_by_lines(one.mail.files, before=versions(before), after=versions(after), ours=twice)
+
+
+def test_a_removed_line_must_be_gone_and_braces_prove_nothing() -> None:
+    gone = patch("p", "@@ -1,3 +1,2 @@\n one\n-two = 2;\n three\n")
+    before, after = versions("one\ntwo = 2;\nthree\n"), versions("one\nthree\n")
+    assert landed_by_lines(gone.mail.files, before=before, after=after, ours=versions("three\n"))
+    assert not landed_by_lines(gone.mail.files, before=before, after=after, ours=before)
+
+    brace = patch("p", "@@ -1,1 +1,2 @@\n one\n+}\n")
+    sides = versions("one\n"), versions("one\n}\n")
+    assert not landed_by_lines(brace.mail.files, before=sides[0], after=sides[1], ours=versions("}\n}\n"))
+
+
+# -- what builds on what ---------------------------------------------------------------------------------
+
+
+def test_a_patch_builds_on_one_whose_lines_are_its_context() -> None:
+    first = patch("first", ADD)
+    second = patch("second", "@@ -1,3 +1,4 @@\n one\n two = 2;\n+half\n three\n")
+    far = patch("far", "@@ -8,2 +8,3 @@\n eight\n+half\n nine\n")
+    trouble = [Trouble(A, 1, "@@", "not there")]
+
+    assert builds_on(second, first, trouble)
+    assert not builds_on(far, first, trouble)
+    assert not builds_on(second, first, [Trouble(TreePath("b.txt"), 1, "@@", "not there")])
+
+
+def test_failures_are_grouped_by_their_root() -> None:
+    cause = Commit(CommitHash("c" * 40), "2026-01-01T00:00:00+00:00", "upstream moves")
+    broken = Break(cause, CommitHash("b" * 40), monotone=True, others=(), tried=3)
+    one, two, three, four = (patch(name, ADD) for name in ("one", "two", "three", "four"))
+    results = [
+        PatchResult(one, PatchStatus.CONFLICT, broken=broken),
+        PatchResult(two, PatchStatus.UNTESTED, needs=(one.label,)),
+        PatchResult(three, PatchStatus.MISSING_BLOB),
+        PatchResult(four, PatchStatus.CONFLICT, broken=broken),
+    ]
+
+    groups = groups_of(results)
+
+    assert [(group.root, group.commit, group.members) for group in groups] == [
+        (one.label, cause, (one.label, two.label, four.label)),
+        (three.label, None, (three.label,)),
+    ]
