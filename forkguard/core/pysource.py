@@ -31,9 +31,8 @@ def python_tokens(source: bytes) -> tuple[str, ...]:
     >>> python_tokens(b'model_arch = gguf.MODEL_ARCH.LFM2  # why')
     ('model_arch', '=', 'MODEL_ARCH.LFM2')
     """
-    found = (match.group("token") for match in _TOKEN.finditer(source))
-    words = (token.decode("utf-8", "replace") for token in found if token is not None)
-    return tuple(word[word.find("MODEL_ARCH.") :] if "MODEL_ARCH." in word else word for word in words)
+    found = (token.decode("utf-8", "replace") for _, token in _TOKEN.findall(source) if token)
+    return tuple(word[word.find("MODEL_ARCH.") :] if "MODEL_ARCH." in word else word for word in found)
 
 
 @dataclass(frozen=True)

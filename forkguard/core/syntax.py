@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 )
 ENUMERATOR = re.compile(r"\b(?:LLM_ARCH|COMMON_SPECULATIVE_TYPE)_[A-Z0-9_]+\b|\bMODEL_ARCH\.[A-Z0-9_]+\b")
 """Names that registries enumerate: archs, and the types of speculative decoding."""
+_ENUMERATES = re.compile(ENUMERATOR.pattern.encode())
 
 
 class PieceKind(StrEnum):
@@ -86,8 +87,10 @@ def tokens_of(source: bytes) -> tuple[str, ...]:
     >>> tokens_of(b'a->b [ 2 ] /* x */ = "s t";')
     ('a', '->', 'b', '[', '2', ']', '=', '"s t"', ';')
     """
-    found = (match.group("token") for match in _TOKEN.finditer(source))
-    return tuple(token.decode("utf-8", "replace") for token in found if token is not None)
+    found = [token for _, token, _ in _TOKEN.findall(source) if token]
+    if b"\0" in source:  # then it cannot part the words
+        return tuple(token.decode("utf-8", "replace") for token in found)
+    return tuple(b"\0".join(found).decode("utf-8", "replace").split("\0")) if found else ()
 
 
 def token_spans(source: bytes) -> Iterator[tuple[int, int, str]]:
@@ -349,7 +352,7 @@ class _Walk:
 
     def _leaf(self, node: Node) -> Iterator[Piece]:
         """A statement or declaration: whole, or cut at the bodies and lists inside it."""
-        body = _first_body(node)
+        body = _first_body(node) if b"{" in self._source[node.start_byte : node.end_byte] else None
         if body is None:
             yield from self._comparisons(node, outcome="")
             yield self._piece(
@@ -486,7 +489,7 @@ def _first_body(node: Node) -> Node | None:
 
 def _chains(node: Node | None, source: bytes) -> tuple[Node, ...]:
     """The alternatives of every `||` chain (or lone comparison) under `node` that compare with an enumerator."""
-    if node is None or not ENUMERATOR.search(source[node.start_byte : node.end_byte].decode("utf-8", "replace")):
+    if node is None or not _ENUMERATES.search(source, node.start_byte, node.end_byte):
         return ()
     if node.type == "binary_expression":
         operator = node.child_by_field_name("operator")
