@@ -14,8 +14,8 @@ SOURCES := forkguard tests benchmarks
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-demo: $(READY) ## The story on real llama.cpp sources, in ./forkguard-demo
-	@$(BIN)/forkguard demo --no-build
+demo: $(READY) ## The whole loop on real llama.cpp sources (DEMO=--no-build: nothing compiled)
+	@$(BIN)/forkguard demo $(DEMO)
 
 test: $(READY) ## Everything but the slow kinds; no network
 	@$(BIN)/pytest -n auto -m "not real and not full"
@@ -35,7 +35,7 @@ format: $(READY) ## Lay the code out as lint wants it
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(READY) ## Ratios against git and other tools (all, or BENCH="startup drift")
+bench: $(READY) ## Ratios against git and other tools; BENCH="build gate" for those that build llama.cpp first
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(READY) ## The pages, in ./site

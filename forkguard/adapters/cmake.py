@@ -62,10 +62,15 @@ class CMake:
         Raises `CouldNotWork` naming the tool and the command that installs it.
         """
         env = _environment(profile)
-        self._require("cmake", ("cmake",), env)
-        self._require("ninja", ("ninja", "ninja-build"), env)
-        self._require("a C compiler", _compilers(profile, "C", "CC", ("cc", "gcc", "clang")), env)
-        self._require("a C++ compiler", _compilers(profile, "CXX", "CXX", ("c++", "g++", "clang++")), env)
+        needed = (
+            ("cmake", ("cmake",)),
+            ("ninja", ("ninja", "ninja-build")),
+            ("a C compiler", _compilers(profile, "C", "CC", ("cc", "gcc", "clang"))),
+            ("a C++ compiler", _compilers(profile, "CXX", "CXX", ("c++", "g++", "clang++"))),
+        )
+        missing = [(what, names) for what, names in needed if _find(names, env) is None]
+        if missing:
+            raise _not_installed(missing)
         remarks = []
         ignored = [name for name in _STEERING if os.environ.get(name) and name not in dict(profile.env)]
         if ignored:
@@ -79,7 +84,7 @@ class CMake:
     def _require(self, what: str, names: Sequence[str], env: Mapping[str, str]) -> str:
         found = _find(names, env)
         if found is None:
-            raise CouldNotWork(f"{what} is not installed ({' or '.join(names)} is not on PATH)", hint=_hint(what))
+            raise _not_installed([(what, names)])
         return found
 
     # -- configure -----------------------------------------------------------------------------------
@@ -224,6 +229,12 @@ def _compilers(profile: Profile, language: str, variable: str, usual: tuple[str,
     named = [word.removeprefix(prefix) for word in profile.cmake if word.startswith(prefix)]
     named += dict(profile.env).get(variable, "").split()[:1]
     return (named[0],) if named else usual
+
+
+def _not_installed(tools: Sequence[tuple[str, Sequence[str]]]) -> CouldNotWork:
+    """All that is missing at once, so that it is installed at once."""
+    told = [f"{what} is not installed ({' or '.join(names)} is not on PATH)" for what, names in tools]
+    return CouldNotWork("; ".join(told), hint=" && ".join(dict.fromkeys(_hint(what) for what, _ in tools)))
 
 
 def _hint(what: str) -> str:

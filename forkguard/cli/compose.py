@@ -30,7 +30,7 @@ from forkguard.core.rulebook import rulebook
 from forkguard.core.rules import Rule
 from forkguard.core.status import ReceiptSummary, parse_receipt
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
-from forkguard.ports import Talk
+from forkguard.ports import BuildTools, Talk
 from forkguard.workflows.build import Workshop
 from forkguard.workflows.init import Places
 
@@ -255,7 +255,12 @@ def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
 
 def open_workshop(project: Project, talk: Talk) -> Workshop:
     """What building a tree of this project needs; see `forkguard.workflows.build.build_tree`."""
-    return Workshop(TreeStore(project.trees), CMake(project.cache), project.map.build, talk)
+    return Workshop(TreeStore(project.trees), build_tools(project.cache), project.map.build, talk)
+
+
+def build_tools(cache: Path) -> BuildTools:
+    """cmake, ninja and the compilers of this machine, with the compiler cache under `cache`."""
+    return CMake(cache)
 
 
 def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import click
@@ -15,20 +15,34 @@ from forkguard.adapters.demo_folder import claimed
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import write_map
-from forkguard.cli.compose import cache_folder, open_places, open_project, project_ledger, project_rules
+from forkguard.cli import compose_gate
+from forkguard.cli.compose import (
+    build_tools,
+    cache_folder,
+    open_places,
+    open_project,
+    open_workshop,
+    project_ledger,
+    project_rules,
+)
+from forkguard.cli.gating import GateQuestion, gate_program
 from forkguard.cli.options import deliver, talk_options
 from forkguard.cli.port import port_tools
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
+from forkguard.core.build_profiles import DEFAULT_PROFILE, choose_profile, tree_id
+from forkguard.core.built_trees import BuildResult
 from forkguard.core.demo import Event, HistoryFacts, SourceFacts
 from forkguard.core.findings import DriftReport
+from forkguard.core.gate import GateReport
 from forkguard.core.map_draft import render_map
 from forkguard.core.mapfile import MAP_NAME
 from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import PortReport
-from forkguard.errors import ExitCode
+from forkguard.errors import CouldNotWork, ExitCode
 from forkguard.reports.demo import demo_event
 from forkguard.workflows.base import find_base
+from forkguard.workflows.build import Workshop, build_tree
 from forkguard.workflows.demo import run_demo
 from forkguard.workflows.drift import run_drift
 from forkguard.workflows.init import draft_map
@@ -36,6 +50,10 @@ from forkguard.workflows.port import port
 
 FOLDER = Path("forkguard-demo")
 _ARCH = "lfm2"
+_HOW_LONG = (
+    "  building llama-server; the first time takes about 15 minutes on two cores\n"
+    "  (once; Ctrl-C leaves a tree that the next run goes on with)"
+)
 
 
 @click.command("demo", short_help="The whole loop on real llama.cpp sources from the Python package index.")
@@ -49,28 +67,33 @@ def command(no_build: bool, keep: Path, verbose: bool, color: bool | None) -> in
     """Tell the story of a drifted fork on real llama.cpp sources.
 
     Downloads the sources of two builds (36 MB each, once; later runs work offline), makes an upstream history
-    and a production fork that lacks pull request 27383, and runs drift, port 27383 and drift again.
+    and a production fork that lacks pull request 27383. Then: drift names what is missing; the fork is built,
+    and the gate shows its server crash; port 27383 mends it; drift is clean of it, and the gate of a new build
+    is green. The first build takes about 15 minutes on two cores, once; later runs a minute.
 
     \b
     Examples:
-      forkguard demo --no-build
+      forkguard demo
       forkguard demo --no-build --keep ../story
 
-    Exit status: 0 the story went as told (red before, clean after); 1 it did not; 3 no network, no space.
+    Exit status: 0 the story went as told (red before, green after); 1 it did not; 3 it could not be told: no
+    network, no space, no cmake, ninja or compiler (which --no-build does without).
     """
     folder = keep.absolute()
     program = _program(folder)
 
-    def tell(event: Event) -> None:
-        deliver(rendered(demo_event(event, program=program), color=color, output=None), output=None)
-
     with ConsoleTalk(color=color, verbose=verbose) as talk, claimed(folder):
-        if not no_build:
-            talk.note("building is no part of the demo yet; this is what --no-build does")
+
+        def tell(event: Event) -> None:
+            talk.rest()
+            deliver(rendered(demo_event(event, program=program), color=color, output=None), output=None)
+
         told = run_demo(
             _KeptFolder(folder, shown=keep, talk=talk),
+            arch=_ARCH,
             branch=snapshots.PRODUCTION_BRANCH,
             pull=PullNumber(snapshots.PULL),
+            builds=not no_build,
             tell=tell,
         )
     return int(ExitCode.CLEAN if told else ExitCode.FINDING)
@@ -100,10 +123,26 @@ class _KeptFolder:
         self._fork = folder / "llama.cpp"
         self._map = folder / MAP_NAME
         self._archives: tuple[SourceArchive, ...] = ()
+        self._servers: dict[str, Path] = {}
+
+    def require_tools(self) -> None:
+        tools = build_tools(cache_folder(None, None))
+        try:
+            tools.check(choose_profile(DEFAULT_PROFILE, {}, tools.machine()))
+        except CouldNotWork as error:
+            raise CouldNotWork(
+                error.what,
+                where=error.where,
+                hint=f"{error.hint}\n         or, without building: {_program(Path.cwd())} demo --no-build",
+            ) from error
 
     def sources(self) -> tuple[SourceFacts, ...]:
         cache = ArchiveCache(cache_folder(None, None) / "archives", talk=self._talk)
-        self._archives = tuple(cache.get(build) for build in (snapshots.OLDER, snapshots.NEWER))
+        archives = []
+        for build in (snapshots.OLDER, snapshots.NEWER):
+            self._talk.step(f"having the sources of b{build}")
+            archives.append(cache.get(build))
+        self._archives = tuple(archives)
         return tuple(
             SourceFacts(one.build, one.size, one.sha256, str(one.path), one.fetched) for one in self._archives
         )
@@ -113,8 +152,10 @@ class _KeptFolder:
         if not self._upstream.is_dir():
             self._talk.note("making the histories (10 s, once)")
             older, newer = (members(archive.path) for archive in self._archives)
+            self._talk.step("making upstream's history")
             snapshots.make_upstream(self._upstream, older=older, newer=newer)
         if made:
+            self._talk.step("making the fork")
             snapshots.make_fork(self._fork, self._upstream)
         if not self._map.is_file():
             self._write_map()
@@ -151,9 +192,30 @@ class _KeptFolder:
                 base=base,
                 archs=[_ARCH],
                 rules=project_rules(project),
-                ledger=project_ledger(project, today=datetime.now().astimezone().date()),
+                ledger=project_ledger(project, today=_today()),
                 talk=self._talk,
             )
+
+    def build(self, ref: str) -> BuildResult:
+        with open_project(map_file=self._map, fork=self._fork, fork_ref=ref) as project:
+            workshop = open_workshop(project, self._talk)
+            if not self._servers and not _is_there(workshop, project.fork.commit):
+                self._talk.note(_HOW_LONG)
+            built = build_tree(workshop, repository=project.fork_repo.path, commit=project.fork.commit)
+        self._servers[ref] = built.server
+        return built.result
+
+    def gate(self, ref: str) -> tuple[GateReport, str]:
+        with open_project(map_file=self._map, fork=self._fork, fork_ref=ref) as project:
+            report, receipt = gate_program(
+                project.map,
+                project.root,
+                GateQuestion(_ARCH),
+                compose_gate.built_tree(project, self._servers[ref]),
+                suspects=lambda: compose_gate.drift_suspects(project, _ARCH, today=_today()),
+                talk=self._talk,
+            )
+        return report, str(self._shown / receipt.relative_to(self._folder))
 
     def port(self, pull: PullNumber) -> PortReport:
         with (
@@ -163,6 +225,17 @@ class _KeptFolder:
         ):
             tools = port_tools(project, plain, self._talk)
             return port(pull, fork=project.fork, upstream=project.upstream, tools=tools)
+
+
+def _is_there(workshop: Workshop, commit: CommitHash) -> bool:
+    """Whether the commit's server was built before."""
+    profile = choose_profile(DEFAULT_PROFILE, workshop.profiles, workshop.tools.machine())
+    tree = workshop.trees.path(tree_id(commit, profile))
+    return bool(workshop.tools.binaries(tree, profile.targets))
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()
 
 
 def _program(folder: Path) -> str:

@@ -6,7 +6,9 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+_BAR_WIDTH = 20
 
 
 def wants_color(color: bool | None, *, tty: bool) -> bool:
@@ -19,7 +21,7 @@ def wants_color(color: bool | None, *, tty: bool) -> bool:
 class ConsoleTalk:
     """`forkguard.ports.Talk` on stderr. Use it in a `with`, so that a bar never outlives the work.
 
-    Notes are always written. Steps are written with `verbose`; bars are drawn on a terminal with colour.
+    Notes are always written. Steps are written with `verbose`; on a terminal with colour each has a bar.
     """
 
     def __init__(self, *, color: bool | None = None, verbose: bool = False) -> None:
@@ -39,13 +41,14 @@ class ConsoleTalk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end_bar()
+        self.rest()
 
     def step(self, message: str) -> None:
         """A named step begins; the bar of the step before it goes."""
-        self._end_bar()
+        self.rest()
         if self._verbose:
             self._console.print(f"-- {message}", style="bold", markup=False)
+        self.progress(0, 0, message)
 
     def note(self, message: str) -> None:
         """Something worth knowing that is no finding."""
@@ -57,14 +60,15 @@ class ConsoleTalk:
             return
         if self._progress is None or self._task is None:
             self._progress = Progress(
-                TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.completed}"),
-                TimeRemainingColumn(), console=self._console, transient=True,
+                TextColumn("{task.description}", markup=False), BarColumn(_BAR_WIDTH), TaskProgressColumn(),
+                TimeElapsedColumn(), console=self._console, transient=True, redirect_stdout=False,
             )  # fmt: skip
             self._progress.start()
             self._task = self._progress.add_task(message, total=total or None)
         self._progress.update(self._task, completed=done, total=total or None, description=message)
 
-    def _end_bar(self) -> None:
+    def rest(self) -> None:
+        """Take the bar away, before a result is written while the work goes on."""
         if self._progress is not None:
             self._progress.stop()
         self._progress, self._task = None, None

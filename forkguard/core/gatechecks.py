@@ -18,13 +18,14 @@ from forkguard.core.gate import (
 from forkguard.core.logfacts import Fallback
 
 _SEVERITY = (Difference.CORRUPTION, Difference.NEAR_TIE, Difference.IDENTICAL)
-_WHEN = {
+WHEN = {
     GateStage.LOAD: "while loading",
     GateStage.CONTEXT: "while making the context",
     GateStage.FIRST_DECODE: "at the first decode",
     GateStage.LATER: "in a later request",
     GateStage.EXIT: "at exit",
 }
+"""The stages as they follow a failure: `abort at the first decode`."""
 _SHOWN = 20
 _VERBOSE = 5
 """The verbosity from which a server's log tells of checkpoints and of its contexts' rollback slots."""
@@ -71,7 +72,7 @@ def crash(arms: Sequence[Arm], missing: Sequence[NotRun], suspects: Sequence[Sus
     red = [(arm, trouble) for arm, trouble in troubled if trouble.failure is not Failure.STRANGER]
     if red:
         arm, trouble = red[0]
-        detail = f"{arm.plan.name}: {trouble.failure} {_WHEN[trouble.stage]}: {trouble.text}{_only_drafts(arms)}"
+        detail = f"{arm.plan.name}: {trouble.failure} {WHEN[trouble.stage]}: {trouble.text}{_only_drafts(arms)}"
         named = tuple(suspect for suspect in suspects if any(_explains(suspect, one) for _, one in red))
         return Check(CheckName.CRASH, Verdict.FAIL, trouble.failure, detail, evidence, named)
     if troubled:

@@ -1,17 +1,29 @@
 """The demo's story as a few lines per step."""
 
-import textwrap
 from collections import Counter
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from forkguard.core.demo import Drifted, Ended, Event, Histories, Ported, Sources, of_pull
+from forkguard.core.demo import (
+    Began,
+    Built,
+    Drifted,
+    Ended,
+    Event,
+    Gated,
+    Histories,
+    Ported,
+    Sources,
+    of_pull,
+)
 from forkguard.core.findings import DriftReport, Finding, Severity
 from forkguard.core.porting import PortReport
+from forkguard.reports.demo_gate import built_lines, gate_lines, wrapped
 from forkguard.reports.plain import counted, printable
 
 _MEGABYTE = 1_000_000
+_UNDER_TITLE = " " * 13
 
 
 def demo_event(event: Event, *, program: str) -> RenderableType:
@@ -21,10 +33,16 @@ def demo_event(event: Event, *, program: str) -> RenderableType:
             return _sources(event)
         case Histories():
             return _histories(event)
+        case Began():
+            return Text(f"\n$ {program} {event.words}", style="bold cyan")
         case Drifted():
-            return _drifted(event, program)
+            return _drifted(event)
+        case Built():
+            return Group(*built_lines(event))
+        case Gated():
+            return Group(*gate_lines(event))
         case Ported():
-            return _ported(event.report, program)
+            return _ported(event.report)
         case Ended():
             return _ended(event, program)
 
@@ -48,17 +66,14 @@ def _histories(event: Histories) -> RenderableType:
     )
 
 
-def _drifted(event: Drifted, program: str) -> RenderableType:
+def _drifted(event: Drifted) -> RenderableType:
     report, mine = event.report, of_pull(event.report, event.pull)
-    ref = f" --fork-ref {event.ref}" if event.ref.startswith("forkguard/") else ""
-    command = _command(f"{program} drift --arch lfm2{ref}")
     if not mine:
         return Group(
-            command,
             Text(f"  nothing of #{event.pull} is missing any more", style="bold green"),
             *_what_is_left(report),
         )
-    lines: list[RenderableType] = [command, _verdict(mine, event)]
+    lines = [_verdict(mine, event)]
     lines += [line for finding in _one_of_a_kind(mine) for line in _finding(finding)]
     return Group(*lines)
 
@@ -80,15 +95,17 @@ def _one_of_a_kind(findings: tuple[Finding, ...]) -> list[Finding]:
 
 def _finding(finding: Finding) -> list[Text]:
     place = f"{finding.path}:{finding.line}" if finding.line else finding.path
-    head = Text.assemble(f"  {finding.severity.value:<11}", (f"{printable(finding.title)}  ", "bold"), (place, "dim"))
+    head = [
+        Text.assemble(f"  {finding.severity.value:<11}", (printable(finding.title), "bold")),
+        Text(f"{_UNDER_TITLE}{printable(place)}", style="dim"),
+    ]
     if finding.severity is not Severity.CRASH:
-        return [head]
+        return head
     lines = finding.text.strip().splitlines()[:2]
-    why = textwrap.wrap(finding.why, 100, initial_indent=" " * 13, subsequent_indent=" " * 13)
     return [
-        head,
-        *(Text(f"             + {printable(line.strip())}", style="green") for line in lines),
-        *(Text(line, style="dim") for line in why),
+        *head,
+        *(Text(f"{_UNDER_TITLE}+ {printable(line.strip())}", style="green") for line in lines),
+        *wrapped(_UNDER_TITLE, finding.why, style="dim"),
     ]
 
 
@@ -99,14 +116,13 @@ def _what_is_left(report: DriftReport) -> list[Text]:
     if others:
         lines.append(Text(f"  {counted(others, 'small difference')} left, brought upstream by other changes"))
     if hazards:
-        lines.append(
-            Text(f"  {hazards[0].severity.value} hazard that upstream has too: {printable(hazards[0].title)}")
-        )
-        lines.append(Text(f"    mend: {printable(hazards[0].fix)}", style="dim"))
+        lines.append(Text(f"  {hazards[0].severity.value} hazard that upstream has too:"))
+        lines += wrapped("    ", hazards[0].title)
+        lines += wrapped("    mend: ", hazards[0].fix, style="dim")
     return lines
 
 
-def _ported(report: PortReport, program: str) -> RenderableType:
+def _ported(report: PortReport) -> RenderableType:
     tally = Counter(hunk.outcome.value for hunk in report.hunks)
     said = ", ".join(f"{number} {outcome}" for outcome, number in tally.items())
     stat = report.stat
@@ -114,7 +130,7 @@ def _ported(report: PortReport, program: str) -> RenderableType:
     if report.branch:
         lines.append(Text(f"  branch {report.branch}: {stat.files} files, +{stat.added} -{stat.removed}"))
         lines.append(Text(f"  patches for git am in patchsets/{report.patchset}/"))
-    return Group(_command(f"{program} port {report.source.pull}"), *lines)
+    return Group(*lines)
 
 
 def _ended(event: Ended, program: str) -> RenderableType:
@@ -123,19 +139,27 @@ def _ended(event: Ended, program: str) -> RenderableType:
         return Group(
             _chapter("This did not go as told"), *told, Text(f"\nBegin anew with: rm -r {event.folder}", style="bold")
         )
+    after = "green" if event.gated else "clean"
     return Group(
-        _chapter("Red before, clean after; production is where it was"),
+        _chapter(f"Red before, {after} after; production is where it was"),
         Text("\nTry next", style="bold"),
         Text(f"  cd {event.folder}"),
-        Text(f"  {program} drift --arch lfm2          every finding, with the lines around it"),
-        Text(f"  {program} stack show 27383           the patchset that was made"),
-        Text(f"  git -C llama.cpp log -p production..{event.branch}"),
+        *_next_commands(event, program),
     )
+
+
+def _next_commands(event: Ended, program: str) -> list[Text]:
+    lines = [
+        f"  {program} drift --arch lfm2          every finding, with the lines around it",
+        f"  {program} stack show 27383           the patchset that was made",
+    ]
+    if event.gated:
+        lines.append(f"  {program} gate --arch lfm2 --fork-ref {event.branch} \\")
+        lines.append("    --probe-size deep --width 15       the crash that upstream has too")
+    else:
+        lines.append(f"  git -C llama.cpp log -p production..{event.branch}")
+    return [Text(line) for line in lines]
 
 
 def _chapter(title: str) -> Text:
     return Text(f"\n{title}", style="bold")
-
-
-def _command(words: str) -> Text:
-    return Text(f"\n$ {words}", style="bold cyan")

@@ -423,23 +423,25 @@ def test_wrong_use_is_status_2(words: tuple[str, ...], capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("missing", "told"),
     [
-        ("ninja", "ninja is not installed"),
-        ("cmake", "cmake is not installed"),
-        ("c++", "a C++ compiler is not installed"),
+        ({"ninja"}, ["ninja is not installed"]),
+        ({"cmake"}, ["cmake is not installed"]),
+        ({"c++"}, ["a C++ compiler is not installed"]),
+        ({"cmake", "ninja"}, ["cmake is not installed", "ninja is not installed", " && "]),
     ],
 )
-def test_a_missing_tool_is_named_with_the_command_that_installs_it(
-    missing: str, told: str, work: Path, capsys: pytest.CaptureFixture[str]
+def test_missing_tools_are_named_all_at_once_with_the_command_that_installs_them(
+    missing: set[str], told: list[str], work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tools = work / "bin"
     tools.mkdir()
-    for name in {"env", "git", "cmake", "ninja", "cc", "c++"} - {missing}:
+    for name in {"env", "git", "cmake", "ninja", "cc", "c++"} - missing:
         (tools / name).symlink_to(shutil.which(name) or "/nonexistent")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tools))
         status, _, err = run(capsys=capsys)
     assert status == 3
-    assert told in err
+    for words in told:
+        assert words in err
     assert "next:  " in err
     assert "install" in err
     assert not (work / "cache" / "trees").exists()

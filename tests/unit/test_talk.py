@@ -69,6 +69,27 @@ def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1, "the cursor comes back"
 
 
+def test_a_step_of_unknown_length_is_seen_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    with ConsoleTalk() as talk:
+        talk.step("configure the tree")
+    assert "configure the tree" in terminal.getvalue()
+
+
+def test_results_written_while_the_work_goes_on_stay_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    with ConsoleTalk() as talk:
+        talk.progress(1, 2, "building")
+        sys.stdout.write("under the bar\n")
+        talk.rest()
+        ended = terminal.getvalue().count("\x1b[?25h")
+        sys.stdout.write("a result\n")
+    assert out.getvalue() == "under the bar\na result\n"
+    assert ended == 1
+
+
 def test_a_bar_ends_with_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = on_terminal(monkeypatch)
     with contextlib.suppress(RuntimeError), ConsoleTalk() as talk:

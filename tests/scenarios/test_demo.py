@@ -1,0 +1,26 @@
+"""`forkguard demo` before its story begins: what is missing is said at once."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import forkguard
+
+
+def test_without_the_tools_it_says_what_installs_them_and_what_does_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "git").symlink_to(shutil.which("git") or "/nonexistent")
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    outcome = forkguard("demo", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (3, "")
+    what, _, hint = outcome.told()
+    for tool in ("cmake", "ninja", "a C compiler", "a C++ compiler"):
+        assert f"{tool} is not installed" in what
+    assert "install" in hint
+    assert outcome.err.endswith(" demo --no-build\n")
+    assert not (tmp_path / "cache").exists()
