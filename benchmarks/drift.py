@@ -17,7 +17,7 @@ _FORKGUARD = [sys.executable, "-m", "forkguard"]
 _TIP = f"b{NEWER}"
 
 
-class _Talk:
+class Progress:
     """Tells on stderr why one waits."""
 
     def step(self, message: str) -> None:
@@ -32,7 +32,7 @@ class _Talk:
 def drift_against_blame() -> Measured:
     """`drift --arch lfm2` as a whole process, against one `git blame -w` for each file of the question."""
     cache = platformdirs.user_cache_path("forkguard", appauthor=False)
-    archives = ArchiveCache(cache / "archives", talk=_Talk())
+    archives = ArchiveCache(cache / "archives", talk=Progress())
     sys.stderr.write(f"Making a history of {COMMITS} commits (a minute, once)\n")
     fork = long_history(cache / "bench", older=archives.get(OLDER).path, newer=archives.get(NEWER).path)
     with tempfile.TemporaryDirectory() as folder:

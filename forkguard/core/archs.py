@@ -85,8 +85,7 @@ class SourceTree:
             self._entries[enum] = tuple(
                 (path, piece)
                 for path in self.mentioning(enum.encode())
-                for unit in self.parse(path).units
-                if enum in unit.enumerators
+                for unit in self.parse(path).naming.get(enum, ())
                 for piece, named in unit.entries
                 if enum in named
             )

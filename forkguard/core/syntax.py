@@ -171,6 +171,15 @@ class SourceFile:
         """The lines without their ends, decoded for showing."""
         return tuple(line.rstrip("\r") for line in self.source.decode("utf-8", "replace").split("\n"))
 
+    @cached_property
+    def naming(self) -> dict[str, tuple[Unit, ...]]:
+        """Each enumerator to the units that name it."""
+        found: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            for name in unit.enumerators:
+                found.setdefault(name, []).append(unit)
+        return {name: tuple(units) for name, units in found.items()}
+
     def by_symbol(self) -> dict[str, list[Unit]]:
         """The units by name; overloads and specialisations share one."""
         found: dict[str, list[Unit]] = {}
