@@ -180,13 +180,6 @@ class SourceFile:
                 found.setdefault(name, []).append(unit)
         return {name: tuple(units) for name, units in found.items()}
 
-    def by_symbol(self) -> dict[str, list[Unit]]:
-        """The units by name; overloads and specialisations share one."""
-        found: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            found.setdefault(unit.symbol, []).append(unit)
-        return found
-
 
 @lru_cache(maxsize=64)
 def line_starts(source: bytes) -> tuple[int, ...]:
