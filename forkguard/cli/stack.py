@@ -8,7 +8,7 @@ from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.cli.options import deliver, map_option, output_options
 from forkguard.cli.render import rendered
-from forkguard.cli.stack_replay import replay_command
+from forkguard.cli.stack_replay import replay_command, verify_command
 from forkguard.reports.stack import patchset_json, patchset_text, stack_json, stack_text
 from forkguard.workflows.stack import list_stack, show_patchset
 
@@ -62,5 +62,5 @@ def _store(map_file: Path | None) -> PatchsetFolder:
     return PatchsetFolder(path.parent / "patchsets")
 
 
-for _verb in (replay_command,):
+for _verb in (replay_command, verify_command):
     command.add_command(_verb)

@@ -71,6 +71,8 @@ class Manifest(_Table):
     upstream: tuple[str, ...] = ()
     base: str = ""
     state: State
+    reason: str = ""
+    removes: tuple[str, ...] = ()
     why: str = ""
     drop_when: Annotated[str, Field(alias="drop-when")] = ""
     checks: tuple[str, ...] = ()
