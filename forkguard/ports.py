@@ -9,7 +9,7 @@ from forkguard.core.build_profiles import Machine, Profile
 from forkguard.core.built_trees import Origin, TreeInfo
 from forkguard.core.commits import Commit
 from forkguard.core.completion import Answer
-from forkguard.core.gate import ArmPlan, ServerEnd
+from forkguard.core.gate import ArmPlan, Misbehaved, ServerEnd
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.core.ninja_log import Status
 from forkguard.core.prompts import Prompt
@@ -107,12 +107,16 @@ class Talk(Protocol):
 
 
 class Server(Protocol):
-    """One server under test; `wait_ready`, `ask` and `confirm` raise `core.gate.Misbehaved`."""
+    """One server under test; `wait_ready`, `ask` and `confirm` raise `core.gate.Misbehaved`.
+
+    `ask_together` sends its prompts side by side; the outcomes are in their order.
+    """
 
     command: tuple[str, ...]
 
     def wait_ready(self) -> None: ...
     def ask(self, prompt: Prompt) -> Answer: ...
+    def ask_together(self, prompts: Sequence[Prompt]) -> tuple[Answer | Misbehaved, ...]: ...
     def confirm(self) -> None: ...
     def stop(self) -> ServerEnd: ...
 

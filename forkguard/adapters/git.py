@@ -257,8 +257,8 @@ class GitRepository:
 
     def line_log(self, commit: CommitHash, path: TreePath, *, first: int, last: int, most: int) -> tuple[Commit, ...]:
         """The newest commits (`most` of them) that changed these lines of a file as it is in `commit`."""
-        words = ("-s", f"-n{most}", f"-L{first},{last}:{path}", "--format=%H%x00%aI%x00%s%x00", commit)
-        _, out, _ = self.run("log", *words)
+        words = ("-s", "--no-ext-diff", "--no-textconv", f"-n{most}", f"-L{first},{last}:{path}")
+        _, out, _ = self.run("log", *words, "--format=%H%x00%aI%x00%s%x00", commit)
         fields = out.decode("utf-8", "replace").split("\0")
         rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
         return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
@@ -366,6 +366,7 @@ class GitRepository:
         ranges = [word for first, last in spans for word in ("-L", f"{first},{last}")]
         _, out, _ = self.run(
             "blame",
+            "--no-textconv",
             "-w",
             "--porcelain",
             *([] if since else ["--root"]),
@@ -386,7 +387,7 @@ class GitRepository:
         if not paths:
             return ""
         _, out, _ = self.run(
-            "log", "-p", "-U0", "--diff-merges=first-parent", "--format=commit %H",
+            "log", "-p", "-U0", "--no-ext-diff", "--no-textconv", "--diff-merges=first-parent", "--format=commit %H",
             f"{since}..{until}" if since else until, "--", *paths,
         )  # fmt: skip
         return out.decode("utf-8", "replace")

@@ -4,6 +4,7 @@ A bare repository of forkguard's own lends its (empty) configuration; objects ar
 the fork's store. So no filter, merge driver or hook of anybody runs, and results depend on objects alone.
 """
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,20 +23,27 @@ _MARKER = re.compile(rb"^(<<<<<<<|\|\|\|\|\|\|\||>>>>>>>) ([0-9a-f]{4,64})(?=[:\
 
 
 class Workbench:
-    """The fork's objects, with a bare repository under `folder` as the place to stand."""
+    """The fork's objects, with a bare repository under `folder` as the place to stand.
 
-    def __init__(self, fork: GitRepository, folder: Path) -> None:
+    New objects go to the fork's store, or to `objects`; then `alternates` are where all others are read.
+    """
+
+    def __init__(
+        self, fork: GitRepository, folder: Path, *, objects: Path | None = None, alternates: Sequence[Path] = ()
+    ) -> None:
         self._fork = fork
         form = fork.run("rev-parse", "--show-object-format")[1].decode().strip()
         self._home = folder / f"bench-{form}.git"
         self._env = {
             "GIT_DIR": str(self._home),
-            "GIT_OBJECT_DIRECTORY": str(fork.objects),
+            "GIT_OBJECT_DIRECTORY": str(objects or fork.objects),
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_ATTR_NOSYSTEM": "1",
             "GIT_LITERAL_PATHSPECS": "1",
         }
+        if alternates:
+            self._env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(map(str, alternates))
         shallow = fork.git_dir / "shallow"
         if shallow.exists():
             self._env["GIT_SHALLOW_FILE"] = str(shallow)
@@ -112,6 +120,14 @@ class Workbench:
         status, out = self._git(*words, allowed=(0, 1))
         found = out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
         return tuple(TreePath(name.partition(":")[2]) for name in found)
+
+    def words(self, tree: TreeHash, words: Sequence[str]) -> frozenset[str]:
+        """Those of the words that stand anywhere in the text files of a tree."""
+        if not words:
+            return frozenset()
+        options = ("grep", "-I", "-h", "-o", "-w", "-F", "-f", "-", tree)
+        status, out = self._git(*options, stdin="".join(f"{word}\n" for word in words).encode(), allowed=(0, 1))
+        return frozenset(out.decode("utf-8", "replace").split("\n")[:-1]) if status == 0 else frozenset()
 
     def entries(self, tree: TreeHash, paths: Sequence[TreePath]) -> Tree:
         """The files at `paths`, as far as the tree has them."""

@@ -175,6 +175,16 @@ class Worktrees:
         ]
 
 
+class NoCheckouts(Worktrees):
+    """For a run that must leave nothing behind: what the fork has is read, and fetched is nothing.
+
+    The commits of another clone are seen through the repository's alternates.
+    """
+
+    def fetch(self, source: Path, commit: CommitHash, ref: str) -> None:
+        """Nothing is fetched."""
+
+
 def _checked(name: str, pattern: re.Pattern[str]) -> str:
     if not pattern.fullmatch(name) or ".." in name:
         raise UsageProblem(f"{name!r} is outside of what forkguard may write")

@@ -1,6 +1,10 @@
 """`forkguard port`."""
 
+import contextlib
 import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -8,21 +12,23 @@ import click
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
+from forkguard.adapters.resolutions import ResolutionFolder
 from forkguard.adapters.workbench import Workbench
-from forkguard.adapters.worktrees import Worktrees
+from forkguard.adapters.worktrees import NoCheckouts, Worktrees
 from forkguard.cli.compose import Project, open_project, patchset_store, project_rules
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
-from forkguard.core.findings import Base, Kind, Side
+from forkguard.core.findings import Base, Finding, Kind, Side
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash, PullNumber
-from forkguard.core.porting import Hazards, PortStatus, archs_touched
+from forkguard.core.porting import Hazards, PortOptions, PortStatus, archs_touched
 from forkguard.errors import ExitCode, ForkguardError, UsageProblem
 from forkguard.reports.port import abort_json, abort_text, port_json, port_text
 from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import run_drift
-from forkguard.workflows.port import HazardCheck, PortTools, abort_port, continue_port, port
+from forkguard.workflows.port import abort_port, continue_port, port, skip_pick
+from forkguard.workflows.port_tools import HazardCheck, PortTools
 
 _PULL = re.compile(r"#?([1-9]\d{0,8})")
 
@@ -30,13 +36,19 @@ _PULL = re.compile(r"#?([1-9]\d{0,8})")
 @click.command("port", short_help="Port an upstream pull request onto the fork as a patchset.")
 @click.argument("pr", required=False)
 @click.option("--continue", "go_on", is_flag=True, help="Go on with the port in progress, its conflicts resolved.")
+@click.option("--skip", is_flag=True, help="Leave out the commit that conflicts, and go on with the next.")
 @click.option("--abort", "give_up", is_flag=True, help="Take the port in progress back.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and every hunk; write nothing.")
+@click.option("--force", is_flag=True, help="Port also where it brings a hazard that upstream has not.")
 @output_options(("text", "json"))
 @project_options
 def command(
     pr: str | None,
     go_on: bool,
+    skip: bool,
     give_up: bool,
+    dry_run: bool,
+    force: bool,
     format_: str,
     output: Path | None,
     map_file: Path | None,
@@ -61,37 +73,68 @@ def command(
       forkguard port --continue
       forkguard drift --arch lfm2 --fork-ref forkguard/27383     is it all there now?
 
-    Exit status: 0 ported, or there already; 1 a conflict; 2 wrong use; 3 the request is not known here.
+    A port that would bring a crash or corruption which upstream has not is refused (a case of the rollback
+    switch without the snapshot writes, say); --force ports it all the same. What a person resolved is kept in
+    resolutions/ beside the map, and used again where the same sides meet.
+
+    Exit status: 0 ported, or there already; 1 a conflict, or refused; 2 wrong use; 3 the request is not known here.
     """
     pull = _pull(pr)
-    if go_on and give_up:
-        raise UsageProblem("--continue and --abort exclude each other", hint="forkguard port --continue")
-    if pull is None and not (go_on or give_up):
-        raise UsageProblem("no pull request is named", hint="forkguard port 27383")
-    with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project,
-        GitRepository(project.fork_repo.path) as plain,
-        locked(project.state_folder() / "port.lock", purpose="forkguard port"),
-    ):
-        tools = port_tools(project, plain, talk)
+    _check_words(pull, ways=[go_on, skip, give_up], dry_run=dry_run)
+    with contextlib.ExitStack() as stack:
+        talk = stack.enter_context(ConsoleTalk(color=color, verbose=verbose))
+        project = stack.enter_context(
+            open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref)
+        )
+        if dry_run:
+            tools = stack.enter_context(scratch_tools(project, talk))
+        else:
+            plain = stack.enter_context(GitRepository(project.fork_repo.path))
+            stack.enter_context(locked(project.state_folder() / "port.lock", purpose="forkguard port"))
+            tools = port_tools(project, plain, talk)
         if give_up:
             aborted = abort_port(pull, tools=tools)
-            text = (
-                abort_json(aborted)
-                if format_ == "json"
-                else rendered(abort_text(aborted), color=color, output=output)
-            )
-            deliver(text, output=output)
+            text = rendered(abort_text(aborted), color=color, output=output)
+            deliver(abort_json(aborted) if format_ == "json" else text, output=output)
             return int(ExitCode.CLEAN)
         if go_on:
-            report = continue_port(pull, tools=tools)
+            report = continue_port(pull, tools=tools, force=force)
+        elif skip:
+            report = skip_pick(pull, tools=tools)
         else:
             assert pull is not None  # noqa: S101  (checked above)
-            report = port(pull, fork=project.fork, upstream=project.upstream, tools=tools)
+            options = PortOptions(force=force, dry_run=dry_run)
+            report = port(pull, fork=project.fork, upstream=project.upstream, tools=tools, options=options)
     text = port_json(report) if format_ == "json" else rendered(port_text(report), color=color, output=output)
     deliver(text, output=output)
     return int(ExitCode.FINDING if report.status in (PortStatus.CONFLICT, PortStatus.BLOCKED) else ExitCode.CLEAN)
+
+
+def _check_words(pull: PullNumber | None, *, ways: Sequence[bool], dry_run: bool) -> None:
+    if sum(ways) > 1:
+        raise UsageProblem("--continue, --skip and --abort exclude each other", hint="forkguard port --continue")
+    if dry_run and any(ways):
+        raise UsageProblem("--dry-run is for a port that is not begun yet", hint="forkguard port --dry-run 27383")
+    if pull is None and not any(ways):
+        raise UsageProblem("no pull request is named", hint="forkguard port 27383")
+
+
+@contextlib.contextmanager
+def scratch_tools(project: Project, talk: ConsoleTalk) -> Iterator[PortTools]:
+    """Tools whose objects go to a folder that is gone afterwards, and that are asked for nothing else to write."""
+    with tempfile.TemporaryDirectory(prefix="forkguard-dry-") as folder:
+        scratch = Path(folder) / "objects"
+        scratch.mkdir()
+        seen = [scratch, project.upstream_repo.objects]
+        with GitRepository(project.fork_repo.path, alternates=seen) as repo:
+            bench = Workbench(repo, Path(folder), objects=scratch, alternates=[repo.objects, *seen[1:]])
+            looking = replace(project, fork_repo=repo, upstream_repo=_same_or(project, repo))
+            tools = port_tools(looking, repo, talk)
+            yield replace(tools, bench=bench, checkouts=NoCheckouts(repo, Path(folder)))
+
+
+def _same_or(project: Project, repo: GitRepository) -> GitRepository:
+    return repo if project.upstream_repo is project.fork_repo else project.upstream_repo
 
 
 def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> PortTools:
@@ -105,6 +148,7 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
         checkouts=Worktrees(plain, folder),
         journal=JournalFile(project.state / "port.json"),
         patchsets=patchset_store(project),
+        resolutions=ResolutionFolder(project.root / "resolutions"),
         talk=talk,
         find_base=lambda: base.value.commit,
         hazards=_hazard_check(project, base, talk),
@@ -132,24 +176,29 @@ class _Base:
 def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardCheck:
     known = {name: (arch.enum, arch.files) for name, arch in project.map.arch.items()}
 
-    def check(commit: CommitHash, files: tuple[FileChange, ...]) -> Hazards:
+    def found_at(commit: CommitHash, archs: tuple[str, ...]) -> tuple[Finding, ...]:
+        report = run_drift(
+            project.fork_repo,
+            fork=Side(project.fork.ref, commit),
+            upstream=project.upstream,
+            base=base.value,
+            archs=archs,
+            rules=project_rules(project),
+            talk=talk,
+        )
+        return tuple(finding for finding in report.findings if finding.kind is Kind.HAZARD)
+
+    def check(commit: CommitHash, onto: CommitHash, files: tuple[FileChange, ...]) -> Hazards:
         archs = archs_touched(files, known)
         if not archs:
             return Hazards(notes=("no arch of the map is touched, so no wiring rule was looked at",))
         try:
-            report = run_drift(
-                project.fork_repo,
-                fork=Side(project.fork.ref, commit),
-                upstream=project.upstream,
-                base=base.value,
-                archs=archs,
-                rules=project_rules(project),
-                talk=talk,
-            )
+            found = found_at(commit, archs)
+            old = found_at(onto, archs) if any(not finding.also_upstream for finding in found) else ()
         except ForkguardError as problem:
             return Hazards(archs=archs, notes=(f"hazards were not looked for: {problem.what}",))
-        found = tuple(finding for finding in report.findings if finding.kind is Kind.HAZARD)
-        return Hazards(found, archs)
+        before = {finding.id for finding in old}
+        return Hazards(found, frozenset(finding.id for finding in found if finding.id not in before), archs)
 
     return check
 

@@ -29,6 +29,8 @@ class Phase(StrEnum):
 class Journal(BaseModel):
     """One port in progress.
 
+    `skipped` are the picks that a person leaves out, `force` that new hazards were accepted.
+
     `resolved` holds the tree that a person made of each conflicting pick, by the pick's index;
     `files_before` what each patchset file held before (None: it was not there), by its path beside the
     map; `branch_before` where the branch pointed (None: it was not there).
@@ -45,10 +47,13 @@ class Journal(BaseModel):
     base: CommitHash
     branch: str
     patchset: str
+    upstream: CommitHash | None = None
     worktree: str | None = None
     at: int = 0
     merged: TreeHash | None = None
     resolved: Mapping[int, TreeHash] = {}
+    skipped: tuple[int, ...] = ()
+    force: bool = False
     tip: CommitHash | None = None
     branch_before: CommitHash | None = None
     files_before: Mapping[str, bytes | None] = {}

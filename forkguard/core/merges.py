@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forkguard.core.commits import Commit
 from forkguard.core.hunks import Hunk
 from forkguard.core.names import BlobHash, TreeHash, TreePath
 
@@ -52,7 +53,11 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """One place that a person must decide: its region, or `reason` where a file conflicts as a whole."""
+    """One place that a person must decide: its region, or `reason` where a file conflicts as a whole.
+
+    `span` are the first and last line (from 1) of upstream's old file `origin` that the hunk changes.
+    `upstream_log` are upstream's last commits to those lines, `fork_log` the fork's own to its side.
+    """
 
     path: TreePath
     line: int | None
@@ -61,6 +66,10 @@ class Conflict:
     base: str = ""
     theirs: str = ""
     reason: str = ""
+    origin: TreePath | None = None
+    span: tuple[int, int] | None = None
+    upstream_log: tuple[Commit, ...] = ()
+    fork_log: tuple[Commit, ...] = ()
 
 
 def parse_merge(output: bytes) -> Merged:
@@ -119,10 +128,15 @@ def markers_left(content: bytes) -> int | None:
 
 def header_of(region: Region, hunks: Sequence[Hunk]) -> str:
     """The header of the hunk that a region comes from: the one that shares most lines with it."""
+    best = hunk_of(region, hunks)
+    return best.header if best else ""
+
+
+def hunk_of(region: Region, hunks: Sequence[Hunk]) -> Hunk | None:
+    """The hunk that a region comes from."""
 
     def shared(hunk: Hunk) -> int:
         added = sum(line in change.added for change in hunk.changes for line in region.theirs)
         return added + sum(line in change.removed for change in hunk.changes for line in region.base)
 
-    best = max(hunks, key=shared, default=None)
-    return best.header if best else ""
+    return max(hunks, key=shared, default=None)

@@ -1,6 +1,7 @@
 """The fork's own names for what upstream calls otherwise, and upstream's lines written with them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -63,7 +64,9 @@ def own_names(*, before: bytes, after: bytes, ours: bytes | None, known: Mapping
 
 def _single(source: bytes) -> dict[str, Unit]:
     """The named units that a file has once."""
-    return {symbol: units[0] for symbol, units in parse(source).by_symbol().items() if symbol and len(units) == 1}
+    units = parse(source).units
+    times = Counter(unit.symbol for unit in units)
+    return {unit.symbol: unit for unit in units if unit.symbol and times[unit.symbol] == 1}
 
 
 def with_own_names(source: bytes, names: OwnNames) -> bytes:

@@ -2,13 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
 import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from tomlkit.items import Array
 
 from forkguard.core.map_lines import key_lines, line_of
 from forkguard.core.names import CommitHash
@@ -76,6 +77,7 @@ class Manifest(_Table):
     why: str = ""
     drop_when: Annotated[str, Field(alias="drop-when")] = ""
     checks: tuple[str, ...] = ()
+    identifiers: Mapping[str, str] = {}
     prerequisites: tuple[Prerequisite, ...] = ()
     follow_ups: Annotated[tuple[FollowUp, ...], Field(alias="follow-ups")] = ()
 
@@ -120,13 +122,43 @@ def new_manifest(name: str, *, title: str, pull: int) -> str:
     return _BEGIN.format(name=name, title=tomlkit.string(title).as_string(), pull=pull)
 
 
-def carried_manifest(text: str, *, upstream: Sequence[CommitHash], base: CommitHash) -> str:
-    """The manifest after a port: state, commits and base set; everything else, comments included, kept."""
+def carried_manifest(
+    text: str,
+    *,
+    upstream: Sequence[CommitHash],
+    base: CommitHash,
+    follow_ups: Sequence[FollowUp] = (),
+    prerequisites: Sequence[Prerequisite] = (),
+) -> str:
+    """The manifest after a port: state, commits and base set; everything else, comments included, kept.
+
+    Of `follow_ups` and `prerequisites`, those are added that are not there yet.
+    """
     document: Any = tomlkit.parse(text)
     document["upstream"] = list(upstream)
     document["base"] = base
     document["state"] = State.CARRIED.value
+    for key, found in (("prerequisites", prerequisites), ("follow-ups", follow_ups)):
+        known = document.get(key, [])
+        fresh = [entry for entry in found if not any(_same(entry, table) for table in known)]
+        if fresh and not known:
+            document[key] = tomlkit.aot()
+        for entry in fresh:
+            document[key].append(_table(entry, inline=isinstance(document[key], Array)))
     return tomlkit.dumps(document)
+
+
+def _same(entry: FollowUp | Prerequisite, table: Mapping[str, Any]) -> bool:
+    if entry.commit is not None and entry.commit == table.get("commit"):
+        return getattr(entry, "symbol", None) == table.get("symbol")
+    return entry.pull is not None and table.get("commit") is None and entry.pull == table.get("pull")
+
+
+def _table(entry: FollowUp | Prerequisite, *, inline: bool) -> Any:
+    table = tomlkit.inline_table() if inline else tomlkit.table()
+    for key, value in entry.model_dump(exclude_none=True).items():
+        table.add(key, value)
+    return table
 
 
 def parse_series(text: str, *, name: str) -> tuple[SeriesEntry, ...]:

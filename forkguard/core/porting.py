@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from forkguard.core.commits import Commit
-from forkguard.core.findings import Finding
+from forkguard.core.findings import Finding, Severity
 from forkguard.core.hunks import FileChange, Outcome
 from forkguard.core.merges import Conflict
 from forkguard.core.names import CommitHash, PullNumber, TreePath
@@ -75,10 +75,15 @@ class HunkReport:
 
 @dataclass(frozen=True, slots=True)
 class MissingName:
-    """A name that ported lines use, that upstream's file had before and the fork's file has not."""
+    """A name that ported lines use, that upstream had before and the fork has not.
+
+    `commit` is upstream's that brought it since the base. Without one it is a name of that file alone, or an
+    old one that the fork took out.
+    """
 
     symbol: str
     path: TreePath
+    commit: Commit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +97,39 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class Hazards:
-    """What the drift rules say of the ported commit, for the archs that the change touches."""
+    """What the drift rules say of the ported commit, for the archs that the change touches.
+
+    `brought` are the ids of those findings that the fork had not before.
+    """
 
     findings: tuple[Finding, ...] = ()
+    brought: frozenset[str] = frozenset()
     archs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PortOptions:
+    """How a port is to be made.
+
+    `force`: also where it brings a hazard along. `squash`: the commits of a request as one. `dry_run`: nothing
+    outlives the run. `allow`: kinds of strangers' doings that were looked at and are wanted.
+    """
+
+    force: bool = False
+    squash: bool = False
+    dry_run: bool = False
+    allow: frozenset[str] = frozenset()
+
+
+def blocking(hazards: Hazards) -> tuple[Finding, ...]:
+    """The hazards for which a port is refused: new, grave, and not upstream's as well."""
+    grave = {Severity.CRASH, Severity.CORRUPTION}
+    return tuple(
+        finding
+        for finding in hazards.findings
+        if finding.id in hazards.brought and finding.severity in grave and not finding.also_upstream
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +158,8 @@ class PortReport:
     patchset_folder: str = ""
     archs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    blocked_by: tuple[str, ...] = ()
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

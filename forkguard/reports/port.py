@@ -8,11 +8,12 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from forkguard.core.commits import Commit
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import Outcome
 from forkguard.core.merges import Conflict
 from forkguard.core.patchset import FollowUp
-from forkguard.core.porting import AbortReport, HunkReport, PortReport, PortStatus
+from forkguard.core.porting import AbortReport, HunkReport, MissingName, PortReport, PortStatus
 from forkguard.reports.drift import finding_document
 from forkguard.reports.plain import counted, printable
 
@@ -62,13 +63,21 @@ def port_document(report: PortReport) -> dict[str, Any]:
         ],
         "stat": {"files": report.stat.files, "added": report.stat.added, "removed": report.stat.removed},
         "prerequisites": [
-            {"symbol": name.symbol, "path": _clean(name.path), "commit": None, "pr": None} for name in report.missing
+            {
+                "symbol": name.symbol,
+                "path": _clean(name.path),
+                "commit": name.commit.id if name.commit else None,
+                "pr": name.commit.pull if name.commit else None,
+            }
+            for name in report.missing
         ],
         "follow_ups": [{"pr": item.pull, "commit": item.commit, "why": item.why} for item in report.follow_ups],
         "hazards": [finding_document(finding) for finding in report.hazards],
         "archs": list(report.archs),
         "conflicts": [_conflict(conflict) for conflict in report.conflicts],
         "worktree": report.worktree,
+        "blocked_by": list(report.blocked_by),
+        "dry_run": report.dry_run,
         "notes": list(report.notes),
     }
 
@@ -82,7 +91,13 @@ def _conflict(conflict: Conflict) -> dict[str, Any]:
         "base": _clean(conflict.base),
         "theirs": _clean(conflict.theirs),
         "reason": _clean(conflict.reason),
+        "upstream_log": [_commit(commit) for commit in conflict.upstream_log],
+        "fork_log": [_commit(commit) for commit in conflict.fork_log],
     }
+
+
+def _commit(commit: Commit) -> dict[str, Any]:
+    return {"commit": commit.id, "pr": commit.pull, "date": commit.date, "subject": commit.subject}
 
 
 def _clean(text: str) -> str:
@@ -108,14 +123,18 @@ def port_text(report: PortReport) -> RenderableType:
     parts: list[RenderableType] = [_head(report), "", _table(report.hunks)]
     if report.conflicts:
         parts += ["", Text("Conflicts", style="bold"), *(_conflict_text(conflict) for conflict in report.conflicts)]
-    if report.missing:
-        parts += [
-            "",
-            Text("Names that the fork's files do not have (look at these lines before you build)", style="bold"),
-        ]
-        parts += [Text(f"  {printable(name.symbol)}  {printable(name.path)}") for name in report.missing]
+    needed = [name for name in report.missing if name.commit is not None]
+    local = [name for name in report.missing if name.commit is None]
+    if needed:
+        parts += ["", Text("Prerequisites (upstream's names that the fork does not have)", style="bold")]
+        parts += [_needed(name) for name in needed]
+    if local:
+        said = "Names that the fork's files do not have (look at these lines before you build)"
+        parts += ["", Text(said, style="bold")]
+        parts += [Text(f"  {printable(name.symbol)}  {printable(name.path)}") for name in local]
     if report.hazards:
-        parts += ["", Text("Hazards", style="bold"), *(_hazard(finding) for finding in report.hazards)]
+        told = (_hazard(finding, refused=finding.id in report.blocked_by) for finding in report.hazards)
+        parts += ["", Text("Hazards", style="bold"), *told]
     if report.follow_ups:
         parts += ["", Text("Follow-ups", style="bold"), *(_follow_up(item) for item in report.follow_ups)]
     parts += [Text(f"note: {printable(note)}", style="dim") for note in report.notes]
@@ -131,14 +150,17 @@ def _head(report: PortReport) -> Text:
         PortStatus.CONFLICT: (f"conflicts with {report.fork_ref}; nothing of yours was changed", "bold red"),
         PortStatus.BLOCKED: (f"was not ported onto {report.fork_ref}", "bold red"),
     }
+    if report.dry_run:
+        ended[PortStatus.APPLIED] = (f"would apply to {report.fork_ref}; nothing was written", "bold green")
+        ended[PortStatus.CONFLICT] = (f"would conflict with {report.fork_ref}; nothing was written", "bold red")
     words, style = ended[report.status]
     text = Text.assemble((f"#{source.pull} {printable(words)}", style), f"\n  {printable(source.title)}\n")
     ids = ", ".join(pick.commit[:10] for pick in source.picks[:3]) + (" ..." if len(source.picks) > 3 else "")
     text.append(f"  {source.state.value}, from {printable(source.where)} ({ids}); ", style="dim")
     text.append(f"onto {report.onto.id[:10]} {printable(report.onto.subject)}", style="dim")
     if report.status is PortStatus.APPLIED:
-        made = ", ".join(commit[:10] for commit in report.commits)
-        text.append(f"\n  {counted(stat.files, 'file')}, +{stat.added} -{stat.removed}; made {made}")
+        made = "" if report.dry_run else "; made " + ", ".join(commit[:10] for commit in report.commits)
+        text.append(f"\n  {counted(stat.files, 'file')}, +{stat.added} -{stat.removed}{made}")
     return text
 
 
@@ -175,14 +197,27 @@ def _conflict_text(conflict: Conflict) -> Text:
             text.append(f"\n    {name if not number else '':<9}| {printable(row.expandtabs(4))}", style=style)
         if len(lines) > _MOST_LINES:
             text.append(f"\n    {'':<9}| ... {len(lines) - _MOST_LINES} more lines", style=style)
+    for name, commits in (("fork", conflict.fork_log), ("upstream", conflict.upstream_log)):
+        for commit in commits:
+            text.append(f"\n    {name:<9}by {commit.id[:10]} {printable(commit.subject)}", style="dim")
     return text
 
 
-def _hazard(finding: Finding) -> Text:
+def _hazard(finding: Finding, *, refused: bool) -> Text:
     line = f":{finding.line}" if finding.line else ""
-    text = Text(f"  {finding.severity.value:<11}{printable(finding.arch)}: {printable(finding.title)}")
+    arch = f"{printable(finding.arch)}: " if finding.arch else ""
+    text = Text(f"  {finding.severity.value:<11}{arch}{printable(finding.title)}")
     text.append(f"  {printable(finding.path)}{line}", style="dim")
+    if refused:
+        text.append("\n             this port would bring it; upstream has it not", style="red")
     return text.append("\n             upstream has it too", style="dim") if finding.also_upstream else text
+
+
+def _needed(name: MissingName) -> Text:
+    assert name.commit is not None  # noqa: S101  (the caller chose those with one)
+    came = f"#{name.commit.pull}" if name.commit.pull else name.commit.id[:10]
+    text = Text(f"  {printable(name.symbol)}  {printable(name.path)}")
+    return text.append(f"\n{'':<4}came with {came} {printable(name.commit.subject)}", style="dim")
 
 
 def _follow_up(item: FollowUp) -> Text:
@@ -192,10 +227,17 @@ def _follow_up(item: FollowUp) -> Text:
 
 def _next(report: PortReport) -> list[str]:
     where = shlex.quote(report.fork_path)
+    if report.status is PortStatus.BLOCKED:
+        more = f"git -C {where} log -p {' '.join(pick.commit[:10] for pick in report.source.picks[:3])} -1"
+        again = "--continue --force" if report.worktree else f"{report.source.pull} --force"
+        return [f"{more}   what it changes", f"forkguard port {again}      all the same"]
+    if report.dry_run:
+        return [f"forkguard port {report.source.pull}"]
     if report.status is PortStatus.CONFLICT:
         return [
             f"resolve the marked files in {report.worktree}, then",
             "forkguard port --continue",
+            *(["forkguard port --skip         leaves this commit out"] if len(report.source.picks) > 1 else []),
             "forkguard port --abort        takes it all back",
         ]
     if report.status is PortStatus.ALREADY_PRESENT:

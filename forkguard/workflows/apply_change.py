@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forkguard.core.additive import Joined
+from forkguard.core.findings import Finding
 from forkguard.core.hunks import (
     Change,
     FileChange,
@@ -17,7 +18,8 @@ from forkguard.core.hunks import (
     missing_names,
     with_hunks,
 )
-from forkguard.core.merges import Conflict, Merged, header_of, regions
+from forkguard.core.landing import stray_finding, strays
+from forkguard.core.merges import Conflict, Merged, header_of, hunk_of, regions
 from forkguard.core.names import BlobHash, TreeHash, TreePath
 from forkguard.core.own_names import is_cxx
 from forkguard.core.porting import HunkReport, MissingName, Pick
@@ -25,7 +27,7 @@ from forkguard.core.trees import Tree, TreeEntry
 from forkguard.errors import CouldNotWork
 from forkguard.ports import Bench
 from forkguard.workflows.join_additions import join_additions
-from forkguard.workflows.translate_change import Remark, translate
+from forkguard.workflows.translate_change import Remark, Translated, translate
 
 OURS_LABEL = "fork"
 
@@ -42,6 +44,7 @@ class Applied:
     hunks: tuple[HunkReport, ...]
     conflicts: tuple[Conflict, ...] = ()
     missing: tuple[MissingName, ...] = ()
+    strays: tuple[Finding, ...] = ()
 
 
 def apply_pick(
@@ -70,8 +73,9 @@ def apply_pick(
     reports = _reports(pick, judged, settled, change.remarks)
     missing = _missing_names(bench, judged, ours)
     if not merged.stages and not merged.messages:
-        return Applied(merged.tree, None, reports, missing=missing)
-    return Applied(None, merged, reports, _conflicts(bench, merged, change.files), missing)
+        found = _strays(bench, judged, ours=ours, merged=merged.tree)
+        return Applied(merged.tree, None, reports, missing=missing, strays=found)
+    return Applied(None, merged, reports, _conflicts(bench, merged, change), missing)
 
 
 def check_paths(files: Sequence[FileChange]) -> None:
@@ -219,22 +223,60 @@ def _merges_alone(bench: Bench, hunk: Hunk, sides: Sequence[bytes]) -> bool:
     return bench.merges_cleanly(base, ours, content_of(with_hunks(lines_of(base), [hunk])))
 
 
-def _conflicts(bench: Bench, merged: Merged, files: Sequence[FileChange]) -> tuple[Conflict, ...]:
+def _strays(
+    bench: Bench, judged: Mapping[TreePath, tuple[FileChange, _Judged]], *, ours: TreeHash, merged: TreeHash
+) -> tuple[Finding, ...]:
+    """Hunks that the merge put into another function than upstream has them in."""
+    wanted: dict[TreePath, tuple[FileChange, list[Hunk]]] = {}
+    for path, (file, fits) in judged.items():
+        left = [
+            hunk for hunk, found in fits if hunk and found.outcome not in (Outcome.CLEAN, Outcome.ALREADY_PRESENT)
+        ]
+        if left and is_cxx(path):
+            wanted[path] = (file, left)
+    entries = bench.entries(merged, list(wanted))
+    contents = bench.blobs(
+        blob for path in entries for blob in (entries[path].blob, wanted[path][0].blob) if entries[path].is_file
+    )
+    placed = bench.diff(ours, merged, context=0, renames=False, paths=list(entries)) if entries else ()
+    found = []
+    for file in placed:
+        theirs, left = wanted[file.path]
+        runs = [run for hunk in file.hunks for run in hunk.changes]
+        lost = strays(theirs.hunks, placed=runs, after=contents[theirs.blob], merged=contents[file.blob])
+        found += [stray_finding(one, file.path) for one in lost if one.hunk in left]
+    return tuple(found)
+
+
+def _conflicts(bench: Bench, merged: Merged, change: Translated) -> tuple[Conflict, ...]:
     entries = bench.entries(merged.tree, merged.conflicted)
     contents = bench.blobs(entry.blob for entry in entries.values() if entry.is_file)
     found: list[Conflict] = []
     for path in merged.conflicted:
-        hunks = [hunk for file in files if _conflicted_as(file, merged) == path for hunk in file.hunks]
+        files = [file for file in change.files if _conflicted_as(file, merged) == path]
+        remark = change.remarks.get(path, Remark(files[0].old_path if files else path))
+        hunks = [hunk for file in files for hunk in file.hunks]
         marked = regions(lines_of(_content(path, entries, contents)), label=OURS_LABEL)
         for region in marked:
-            ours, base, theirs = ("".join(side) for side in (region.ours, region.base, region.theirs))
-            header = header_of(region, hunks)
-            found.append(Conflict(path, region.line, header, ours=ours, base=base, theirs=theirs))
+            hunk = hunk_of(region, hunks)
+            span = (hunk.changes[0].start + 1, max(hunk.changes[-1].end, hunk.changes[0].start + 1)) if hunk else None
+            found.append(
+                Conflict(
+                    path,
+                    region.line,
+                    hunk.header if hunk else "",
+                    ours="".join(region.ours),
+                    base="".join(region.base),
+                    theirs="".join(region.theirs),
+                    origin=remark.origin,
+                    span=None if remark.alien else span,
+                )
+            )
         if not marked:
             reason = next((text for text in merged.messages if path in text), "both sides changed this file")
             found.append(Conflict(path, None, reason=reason))
     if not found:
-        found = [Conflict(files[0].path, None, reason=reason) for reason in merged.messages]
+        found = [Conflict(change.files[0].path, None, reason=reason) for reason in merged.messages]
     return tuple(found)
 
 

@@ -4,67 +4,43 @@ The order of writes is what makes a kill harmless: the journal says what is comi
 step can be made twice.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from forkguard.core.commit_objects import commit_bytes, ported_message
 from forkguard.core.findings import Side
-from forkguard.core.hunks import FileChange, Outcome
+from forkguard.core.hunks import Outcome
 from forkguard.core.journal import Journal, Phase
 from forkguard.core.names import CommitHash, PullNumber, TreeHash
-from forkguard.core.patchset import MANIFEST, Manifest, parse_manifest
-from forkguard.core.porting import AbortReport, Hazards, HunkReport, MissingName, Pick, PortReport, PortStatus, Stat
+from forkguard.core.porting import (
+    AbortReport,
+    HunkReport,
+    Pick,
+    PortOptions,
+    PortReport,
+    PortStatus,
+)
 from forkguard.errors import CouldNotWork, UsageProblem
-from forkguard.ports import Bench, Checkouts, PatchsetStore, PortJournal, Repository, Talk
-from forkguard.workflows.apply_change import Applied, apply_pick
+from forkguard.workflows.apply_change import apply_pick
 from forkguard.workflows.find_change import find_change
-from forkguard.workflows.write_patchset import new_files
-
-HazardCheck = Callable[[CommitHash, tuple[FileChange, ...]], Hazards]
-"""Runs the drift rules at a commit, for the archs that these changes touch."""
-
-
-@dataclass(frozen=True, slots=True)
-class PortTools:
-    """What a port works with.
-
-    `find_base` names the upstream commit that the fork descends from, `identifiers` what the fork calls otherwise.
-    """
-
-    fork: Repository
-    upstream: Repository
-    bench: Bench
-    checkouts: Checkouts
-    journal: PortJournal
-    patchsets: PatchsetStore
-    talk: Talk
-    find_base: Callable[[], CommitHash]
-    hazards: HazardCheck
-    identifiers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Replay:
-    """The picks on top of the fork: the commits made, and the pick (by index) that a person must decide."""
-
-    made: tuple[tuple[CommitHash, Pick], ...]
-    tip: CommitHash
-    hunks: tuple[HunkReport, ...]
-    missing: tuple[MissingName, ...]
-    stopped: Applied | None = None
-    at: int = 0
-
+from forkguard.workflows.port_report import port_report
+from forkguard.workflows.port_tools import PLAIN, PortTools, Replay
+from forkguard.workflows.resolutions import keep_resolutions, reuse_resolutions
+from forkguard.workflows.write_patchset import new_files, read_manifest
 
 # -- the three ways in -----------------------------------------------------------------------------------
 
 
-def port(pull: PullNumber, *, fork: Side, upstream: Side, tools: PortTools) -> PortReport:
+def port(
+    pull: PullNumber, *, fork: Side, upstream: Side, tools: PortTools, options: PortOptions = PLAIN
+) -> PortReport:
     """Port a request on top of the fork's commit.
 
     Raises `UsageProblem` where another port is in progress or the branch holds something else,
     `CouldNotWork` where the request is not known here.
     """
-    _settle_open_port(tools)
+    if not options.dry_run:
+        _settle_open_port(tools)
     tools.talk.step(f"looking for #{pull}")
     source = find_change(
         pull,
@@ -75,7 +51,7 @@ def port(pull: PullNumber, *, fork: Side, upstream: Side, tools: PortTools) -> P
         checkouts=tools.checkouts,
     )
     name = str(pull)
-    _manifest(name, tools)
+    read_manifest(name, tools.patchsets)
     tools.patchsets.order()
     journal = Journal(
         phase=Phase.OPENING,
@@ -86,14 +62,17 @@ def port(pull: PullNumber, *, fork: Side, upstream: Side, tools: PortTools) -> P
         base=tools.find_base(),
         branch=f"forkguard/{name}",
         patchset=name,
+        upstream=upstream.commit,
+        force=options.force,
     )
-    return _run(journal, tools)
+    return _run(journal, tools, dry_run=options.dry_run)
 
 
-def continue_port(pull: PullNumber | None, *, tools: PortTools) -> PortReport:
+def continue_port(pull: PullNumber | None, *, tools: PortTools, force: bool = False) -> PortReport:
     """Go on with the port in progress, once a person has decided its conflicts in its worktree."""
     journal = _open_port(pull, tools, word="continue")
     if journal.phase is Phase.CONFLICT:
+        journal = journal.model_copy(update={"force": journal.force or force})
         replay = _replay(journal, tools)
         if replay.stopped is not None and replay.stopped.merged is not None:
             merged = replay.stopped.merged
@@ -101,6 +80,19 @@ def continue_port(pull: PullNumber | None, *, tools: PortTools) -> PortReport:
             tree = tools.checkouts.resolved_tree(place, merged.conflicted, merged=merged.tree)
             journal = journal.model_copy(update={"resolved": {**journal.resolved, replay.at: tree}})
             tools.journal.write(journal)
+            keep_resolutions(tools.bench, merged, tree, patchset=journal.patchset, store=tools.resolutions)
+    return _run(journal, tools)
+
+
+def skip_pick(pull: PullNumber | None, *, tools: PortTools) -> PortReport:
+    """Leave out the commit of the request that conflicts, and go on with the next."""
+    journal = _open_port(pull, tools, word="skip")
+    if journal.phase is not Phase.CONFLICT:
+        raise UsageProblem("no commit of this port waits to be skipped", hint="forkguard port --continue")
+    replay = _replay(journal, tools)
+    if replay.stopped is not None:
+        journal = journal.model_copy(update={"skipped": (*journal.skipped, replay.at)})
+        tools.journal.write(journal)
     return _run(journal, tools)
 
 
@@ -174,48 +166,70 @@ def _place_name(journal: Journal) -> str:
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def _run(journal: Journal, tools: PortTools) -> PortReport:
+def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False) -> PortReport:
     """Replay the picks, then stop for a person or write the result."""
     tools.talk.step(f"applying #{journal.source.pull} to {journal.fork_ref}")
     replay = _replay(journal, tools)
     if replay.stopped is not None:
+        if dry_run:
+            return replace(port_report(journal, replay, PortStatus.CONFLICT, tools), dry_run=True)
         return _stop(journal, replay, tools)
     if not replay.made:
-        if journal.resolved:
-            raise UsageProblem(
-                "what you resolved leaves nothing of the change",
-                where=journal.worktree or "",
-                hint="forkguard port --abort  gives it up",
-            )
+        return _nothing_made(journal, replay, tools)
+    report = replace(port_report(journal, replay, PortStatus.APPLIED, tools), dry_run=dry_run)
+    if report.blocked_by and not journal.force and journal.phase is not Phase.FINISHING:
+        kept = journal.worktree if journal.phase is Phase.CONFLICT else None
+        return replace(report, status=PortStatus.BLOCKED, branch=None, commits=(), patchset_folder="", worktree=kept)
+    if dry_run:
+        return replace(report, branch=None, commits=())
+    return _finish(journal, replay, report, tools)
+
+
+def _nothing_made(journal: Journal, replay: Replay, tools: PortTools) -> PortReport:
+    if journal.resolved or journal.skipped:
+        raise UsageProblem(
+            "what you resolved leaves nothing of the change",
+            where=journal.worktree or "",
+            hint="forkguard port --abort  gives it up",
+        )
+    if tools.journal.read() == journal:
         tools.journal.remove()
-        return _report(journal, replay, PortStatus.ALREADY_PRESENT, tools)
-    return _finish(journal, replay, tools)
+    return port_report(journal, replay, PortStatus.ALREADY_PRESENT, tools)
 
 
-def _replay(journal: Journal, tools: PortTools) -> _Replay:
-    tip, hunks = journal.onto, list[HunkReport]()
-    made: list[tuple[CommitHash, Pick]] = []
-    missing: dict[MissingName, None] = {}
+def _replay(journal: Journal, tools: PortTools) -> Replay:
+    done = Replay((), journal.onto, (), ())
+    names = {**tools.identifiers, **_own_identifiers(journal.patchset, tools)}
     label = f"upstream #{journal.source.pull}"
     for index, pick in enumerate(journal.source.picks):
-        ours = tools.bench.commit(tip).tree
-        applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label, identifiers=tools.identifiers)
-        missing |= dict.fromkeys(applied.missing)
-        tree = applied.tree or journal.resolved.get(index)
+        ours = tools.bench.commit(done.tip).tree
+        applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label, identifiers=names)
+        done = replace(done, missing=tuple(dict.fromkeys((*done.missing, *applied.missing))))
+        if index in journal.skipped:
+            done = replace(done, hunks=done.hunks + tuple(_said(hunk, "left out") for hunk in applied.hunks))
+            continue
+        tree, how = applied.tree or journal.resolved.get(index), "resolved by hand"
+        if tree is None and applied.merged is not None:
+            tree, how = reuse_resolutions(tools.bench, applied.merged, tools.resolutions)
+        hunks = applied.hunks
         if applied.tree is None and tree is not None:
-            hunks += [_decided(hunk) for hunk in applied.hunks]
-        else:
-            hunks += applied.hunks
+            hunks = tuple(_said(hunk, how) if hunk.outcome is Outcome.CONFLICT else hunk for hunk in hunks)
+        done = replace(done, hunks=done.hunks + hunks, strays=done.strays + applied.strays)
         if tree is None:
-            return _Replay(tuple(made), tip, tuple(hunks), tuple(missing), applied, index)
+            return replace(done, stopped=applied, at=index)
         if tree != ours:
-            tip = _commit(pick, tree, parent=tip, journal=journal, tools=tools)
-            made.append((tip, pick))
-    return _Replay(tuple(made), tip, tuple(hunks), tuple(missing))
+            tip = _commit(pick, tree, parent=done.tip, journal=journal, tools=tools)
+            done = replace(done, tip=tip, made=(*done.made, (tip, pick)))
+    return done
 
 
-def _decided(hunk: HunkReport) -> HunkReport:
-    return replace(hunk, detail="resolved by hand") if hunk.outcome is Outcome.CONFLICT else hunk
+def _own_identifiers(name: str, tools: PortTools) -> Mapping[str, str]:
+    manifest = read_manifest(name, tools.patchsets)
+    return manifest.identifiers if manifest else {}
+
+
+def _said(hunk: HunkReport, detail: str) -> HunkReport:
+    return replace(hunk, detail=detail)
 
 
 def _commit(pick: Pick, tree: TreeHash, *, parent: CommitHash, journal: Journal, tools: PortTools) -> CommitHash:
@@ -227,7 +241,7 @@ def _commit(pick: Pick, tree: TreeHash, *, parent: CommitHash, journal: Journal,
     return tools.bench.put_commit(content)
 
 
-def _stop(journal: Journal, replay: _Replay, tools: PortTools) -> PortReport:
+def _stop(journal: Journal, replay: Replay, tools: PortTools) -> PortReport:
     """Hand a conflict to a person, in a worktree."""
     assert replay.stopped is not None  # noqa: S101  (the caller saw it)
     assert replay.stopped.merged is not None  # noqa: S101
@@ -240,12 +254,14 @@ def _stop(journal: Journal, replay: _Replay, tools: PortTools) -> PortReport:
     tools.checkouts.open(place, head=replay.tip, merged=replay.stopped.merged)
     journal = journal.model_copy(update={"phase": Phase.CONFLICT})
     tools.journal.write(journal)
-    return _report(journal, replay, PortStatus.CONFLICT, tools)
+    return port_report(journal, replay, PortStatus.CONFLICT, tools)
 
 
-def _finish(journal: Journal, replay: _Replay, tools: PortTools) -> PortReport:
+def _finish(journal: Journal, replay: Replay, report: PortReport, tools: PortTools) -> PortReport:
     """Write the branch, then the patchset's files; then the journal goes."""
-    files = new_files(journal, replay.made, fork=tools.fork, bench=tools.bench, patchsets=tools.patchsets)
+    files = new_files(
+        journal, replay.made, report=report, fork=tools.fork, bench=tools.bench, patchsets=tools.patchsets
+    )
     before = tools.checkouts.branch(journal.branch)
     if before not in (None, replay.tip):
         raise _branch_taken(journal.branch, tools)
@@ -268,12 +284,11 @@ def _finish(journal: Journal, replay: _Replay, tools: PortTools) -> PortReport:
     for name, content in files.items():
         tools.patchsets.put(name, content)
     _close(journal, tools)
-    report = _report(journal, replay, PortStatus.APPLIED, tools)
     again = (f"{journal.branch} held this very commit already",) if journal.branch_before == replay.tip else ()
     return replace(report, notes=(*report.notes, *again))
 
 
-def _point_branch(journal: Journal, replay: _Replay, before: CommitHash | None, tools: PortTools) -> None:
+def _point_branch(journal: Journal, replay: Replay, before: CommitHash | None, tools: PortTools) -> None:
     if before != replay.tip:
         tools.checkouts.set_branch(journal.branch, replay.tip, before=before)
 
@@ -285,46 +300,4 @@ def _branch_taken(branch: str, tools: PortTools) -> UsageProblem:
         where=where,
         hint=f"git -C {where} log {branch}  shows it; "
         f"git -C {where} branch -m {branch} {branch}-old  puts it aside, then port again",
-    )
-
-
-# -- what is said --------------------------------------------------------------------------------------
-
-
-def _manifest(name: str, tools: PortTools) -> Manifest | None:
-    content = tools.patchsets.content(f"{name}/{MANIFEST}")
-    if content is None:
-        return None
-    return parse_manifest(content.decode("utf-8", "replace"), name=str(tools.patchsets.root / name / MANIFEST))
-
-
-def _report(journal: Journal, replay: _Replay, status: PortStatus, tools: PortTools) -> PortReport:
-    onto = tools.fork.commits([journal.onto])[journal.onto]
-    files: tuple[FileChange, ...] = ()
-    if status is PortStatus.APPLIED:
-        files = tools.bench.diff(tools.bench.commit(journal.onto).tree, tools.bench.commit(replay.tip).tree)
-    stat = Stat(len(files), sum(file.added for file in files), sum(file.removed for file in files))
-    hazards = tools.hazards(replay.tip, files) if files else Hazards()
-    manifest = _manifest(journal.patchset, tools)
-    stopped = replay.stopped
-    applied = status is PortStatus.APPLIED
-    return PortReport(
-        source=journal.source,
-        status=status,
-        fork_ref=journal.fork_ref,
-        fork_path=str(tools.fork.path),
-        onto=onto,
-        branch=journal.branch if applied else None,
-        commits=tuple(commit for commit, _ in replay.made) if applied else (),
-        patchset=journal.patchset,
-        hunks=replay.hunks,
-        stat=stat,
-        missing=replay.missing,
-        follow_ups=manifest.follow_ups if manifest else (),
-        hazards=hazards.findings,
-        conflicts=stopped.conflicts if stopped else (),
-        worktree=journal.worktree if stopped else None,
-        patchset_folder=str(tools.patchsets.root / journal.patchset) if applied else "",
-        archs=hazards.archs,
-        notes=tuple(note for note in (journal.source.remark, *hazards.notes) if note),
     )

@@ -18,10 +18,14 @@ _MOST_HOLDERS = 12
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What was rewritten in one file: upstream's path, the fork's place for it, line ends, names in new lines."""
+    """What was rewritten in one file: upstream's path, the fork's place for it, line ends, names in new lines.
+
+    `alien`: the lines around are the fork's own, and line numbers tell nothing about upstream's file.
+    """
 
     origin: TreePath
     moved: str = ""
+    alien: bool = False
     crlf: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
 
@@ -127,7 +131,7 @@ def _moved_functions(bench: Bench, done: Translated, ours: TreeHash) -> Translat
                 old[move.place] = TreeEntry(mode, bench.put_blob(move.old))
                 new[move.place] = TreeEntry(mode, bench.put_blob(move.new))
                 said = f"the fork has {move.symbol} in {move.place}"
-                remarks.append((move.place, Remark(file.path, said)))
+                remarks.append((move.place, Remark(file.path, said, alien=True)))
         gone = {hunk for move in moves if move.place in old for hunk in move.hunks}
         rest = [hunk for hunk in file.hunks if hunk not in gone]
         if gone and (rest or file.path in mine):

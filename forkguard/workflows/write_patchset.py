@@ -7,14 +7,17 @@ from forkguard.core.names import CommitHash
 from forkguard.core.patchset import (
     MANIFEST,
     SERIES,
+    Manifest,
+    Prerequisite,
     SeriesEntry,
     carried_manifest,
     dep3_fields,
     format_series,
     new_manifest,
+    parse_manifest,
     series_with,
 )
-from forkguard.core.porting import Pick, PullState
+from forkguard.core.porting import Pick, PortReport, PullState
 from forkguard.ports import Bench, PatchsetStore, Repository
 
 NEAR_BASE = 200
@@ -25,6 +28,7 @@ def new_files(
     journal: Journal,
     made: Sequence[tuple[CommitHash, Pick]],
     *,
+    report: PortReport,
     fork: Repository,
     bench: Bench,
     patchsets: PatchsetStore,
@@ -47,7 +51,7 @@ def new_files(
     return {
         **patches,
         f"{name}/{SERIES}": series.encode(),
-        f"{name}/{MANIFEST}": _manifest(journal, patchsets).encode(),
+        f"{name}/{MANIFEST}": _manifest(journal, report, patchsets).encode(),
         **dict.fromkeys(stale),
         SERIES: with_us.encode("utf-8", "surrogateescape"),
     }
@@ -60,8 +64,27 @@ def patch_base(base: CommitHash, onto: CommitHash, fork: Repository) -> CommitHa
     return onto
 
 
-def _manifest(journal: Journal, patchsets: PatchsetStore) -> str:
+def read_manifest(name: str, patchsets: PatchsetStore) -> Manifest | None:
+    """A patchset's manifest, None where there is none yet. Raises `UsageProblem` for a bad one."""
+    content = patchsets.content(f"{name}/{MANIFEST}")
+    if content is None:
+        return None
+    return parse_manifest(content.decode("utf-8", "replace"), name=str(patchsets.root / name / MANIFEST))
+
+
+def _manifest(journal: Journal, report: PortReport, patchsets: PatchsetStore) -> str:
     content = patchsets.content(f"{journal.patchset}/{MANIFEST}")
     source = journal.source
     text = content.decode() if content else new_manifest(journal.patchset, title=source.title, pull=source.pull)
-    return carried_manifest(text, upstream=[pick.commit for pick in source.picks], base=journal.base)
+    needed = {
+        name.commit.id: Prerequisite(pull=name.commit.pull, commit=name.commit.id, symbol=name.symbol)
+        for name in reversed(report.missing)
+        if name.commit is not None
+    }
+    return carried_manifest(
+        text,
+        upstream=[pick.commit for pick in source.picks],
+        base=journal.base,
+        follow_ups=report.follow_ups,
+        prerequisites=list(reversed(needed.values())),
+    )

@@ -1,6 +1,7 @@
 """`forkguard port` where the fork and upstream changed the same lines: stop, continue, abort."""
 
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -19,7 +20,13 @@ def desk(tmp_path: Path, history: MiniHistory) -> Desk:
     return make_desk(tmp_path)
 
 
-def resolve(place: Path, text: str = "            ggml_dup(ctx0, tail, own_slot(il)); // all slots\n") -> None:
+OWN_WRITES = (
+    "            for (uint32_t slot = 0; slot <= cparams.n_rs_seq; ++slot) {\n"
+    "                ggml_build_forward_expand(gf, ggml_dup(ctx0, tail, own_slot(il))); // all slots\n            }\n"
+)
+
+
+def resolve(place: Path, text: str = OWN_WRITES) -> None:
     """Replace each marked region of heron.cpp."""
     kept, inside = [], False
     for line in (place / HERON).read_text().splitlines(keepends=True):
@@ -86,7 +93,7 @@ def test_continue_after_resolving(desk: Desk, history: MiniHistory) -> None:
     assert document["status"] == "applied"
     assert [hunk["detail"] for hunk in document["hunks"]] == ["", "resolved by hand"]
     text = history.fork.text(HERON, ref="forkguard/201")
-    assert "own_slot(il)); // all slots" in text
+    assert "own_slot(il))); // all slots" in text
     assert "res->t_layer_inp[il] = cur;" in text
     assert "case LLM_ARCH_HERONMOE" in history.fork.text(ARCH, ref="forkguard/201")
     assert fork_as_it_is(history.fork.path) == before
@@ -100,6 +107,7 @@ def test_the_same_resolution_gives_the_same_commit(desk: Desk, history: MiniHist
     for _ in range(2):
         resolve(Path(desk.json("port", "201", status=1)["worktree"]))
         commits.append(desk.json("port", "201", "--continue", status=0)["commits"])
+        shutil.rmtree(desk.path / "resolutions")
         history.fork.git("branch", "-D", "forkguard/201")
 
     assert commits[0] == commits[1]
@@ -215,7 +223,8 @@ def test_a_file_that_only_one_side_kept_must_be_decided(tmp_path: Path, history:
     assert undecided.status == 2
     assert f"git -C {place} rm {HERON}" in undecided.told()[2]
     history.fork.git("-C", str(place), "rm", "-q", HERON)
-    assert desk.json("port", "--continue", status=0)["stat"] == {"files": 1, "added": 2, "removed": 0}
+    assert desk.json("port", "--continue", status=1)["status"] == "blocked"
+    assert desk.json("port", "--continue", "--force", status=0)["stat"] == {"files": 1, "added": 2, "removed": 0}
 
 
 def test_a_resolution_that_leaves_nothing_is_said(tmp_path: Path, history: MiniHistory) -> None:

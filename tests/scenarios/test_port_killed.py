@@ -136,7 +136,8 @@ def test_a_killed_continue_keeps_what_was_resolved(conflicting: Scene, writes: i
 
     document = conflicting.desk.json("port", "--continue", status=0)
 
-    assert "own_slot(il)); // all slots" in conflicting.history.fork.text("src/models/heron.cpp", ref="forkguard/201")
+    text = conflicting.history.fork.text("src/models/heron.cpp", ref="forkguard/201")
+    assert "own_slot(il))); // all slots" in text
     assert conflicting.branch() == document["commits"][0]
     conflicting.check_untouched()
 

@@ -1,0 +1,88 @@
+"""What a port has to say: hunks, prerequisites, follow-ups, hazards, and the history behind conflicts."""
+
+from dataclasses import replace
+
+from forkguard.core.hunks import FileChange
+from forkguard.core.journal import Journal
+from forkguard.core.patchset import FollowUp
+from forkguard.core.porting import Hazards, MissingName, PortReport, PortStatus, Stat, blocking
+from forkguard.workflows.closure import find_follow_ups, find_prerequisites
+from forkguard.workflows.conflict_history import with_history
+from forkguard.workflows.port_tools import PortTools, Replay
+from forkguard.workflows.write_patchset import read_manifest
+
+
+def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: PortTools) -> PortReport:
+    """Look at what a replay made, or where it stopped."""
+    onto = tools.fork.commits([journal.onto])[journal.onto]
+    applied, stopped = status is PortStatus.APPLIED, replay.stopped
+    files: tuple[FileChange, ...] = ()
+    if applied:
+        files = tools.bench.diff(tools.bench.commit(journal.onto).tree, tools.bench.commit(replay.tip).tree)
+    hazards = tools.hazards(replay.tip, journal.onto, files) if files else Hazards()
+    strays = replay.strays if applied else ()
+    hazards = replace(
+        hazards,
+        findings=(*strays, *hazards.findings),
+        brought=hazards.brought | {finding.id for finding in strays},
+    )
+    conflicts = stopped.conflicts if stopped else ()
+    if conflicts:
+        pick = journal.source.picks[replay.at]
+        conflicts = with_history(conflicts, repo=tools.fork, pick=pick, onto=journal.onto, base=journal.base)
+    return PortReport(
+        source=journal.source,
+        status=status,
+        fork_ref=journal.fork_ref,
+        fork_path=str(tools.fork.path),
+        onto=onto,
+        branch=journal.branch if applied else None,
+        commits=tuple(commit for commit, _ in replay.made) if applied else (),
+        patchset=journal.patchset,
+        hunks=replay.hunks,
+        stat=Stat(len(files), sum(file.added for file in files), sum(file.removed for file in files)),
+        missing=_needed(journal, replay, tools),
+        follow_ups=_follow_ups(journal, tools),
+        hazards=hazards.findings,
+        conflicts=conflicts,
+        worktree=journal.worktree if stopped else None,
+        patchset_folder=str(tools.patchsets.root / journal.patchset) if applied else "",
+        archs=hazards.archs,
+        notes=tuple(note for note in (journal.source.remark, *hazards.notes) if note),
+        blocked_by=tuple(finding.id for finding in blocking(hazards)) if applied else (),
+    )
+
+
+def _changed(journal: Journal, tools: PortTools) -> tuple[FileChange, ...]:
+    """What the whole request changes upstream."""
+    picks = journal.source.picks
+    return tuple(
+        file
+        for pick in picks
+        for file in tools.bench.diff(tools.bench.commit(pick.before).tree, tools.bench.commit(pick.commit).tree)
+    )
+
+
+def _needed(journal: Journal, replay: Replay, tools: PortTools) -> tuple[MissingName, ...]:
+    found = find_prerequisites(
+        journal.source,
+        _changed(journal, tools),
+        repo=tools.fork,
+        bench=tools.bench,
+        ours=tools.bench.commit(journal.onto).tree,
+        base=journal.base,
+        identifiers=tools.identifiers,
+    )
+    known = {name.symbol for name in found}
+    return (*found, *(name for name in replay.missing if name.symbol not in known))
+
+
+def _follow_ups(journal: Journal, tools: PortTools) -> tuple[FollowUp, ...]:
+    manifest = read_manifest(journal.patchset, tools.patchsets)
+    declared = manifest.follow_ups if manifest else ()
+    if journal.upstream is None:
+        return declared
+    files = _changed(journal, tools)
+    found = find_follow_ups(journal.source, files, repo=tools.fork, tip=journal.upstream, onto=journal.onto)
+    commits, pulls = {item.commit for item in declared}, {item.pull for item in declared if item.commit is None}
+    return (*declared, *(item for item in found if item.commit not in commits and item.pull not in pulls))
