@@ -80,7 +80,7 @@ def command(no_build: bool, keep: Path, verbose: bool, color: bool | None) -> in
     network, no space, no cmake, ninja or compiler (which --no-build does without).
     """
     folder = keep.absolute()
-    program = _program(folder)
+    program = program_from(folder)
 
     with ConsoleTalk(color=color, verbose=verbose) as talk, claimed(folder):
 
@@ -133,7 +133,7 @@ class _KeptFolder:
             raise CouldNotWork(
                 error.what,
                 where=error.where,
-                hint=f"{error.hint}\n         or, without building: {_program(Path.cwd())} demo --no-build",
+                hint=f"{error.hint}\n         or, without building: {program_from(Path.cwd())} demo --no-build",
             ) from error
 
     def sources(self) -> tuple[SourceFacts, ...]:
@@ -238,7 +238,7 @@ def _today() -> date:
     return datetime.now().astimezone().date()
 
 
-def _program(folder: Path) -> str:
+def program_from(folder: Path) -> str:
     """How a person starts forkguard from the kept folder: by its name where the shell finds it."""
     if shutil.which("forkguard") is not None:
         return "forkguard"
