@@ -110,6 +110,7 @@ def _arch(map_: UpstreamMap, asked: str | None) -> str:
 
 
 def _tell(result: GateReport, receipt: Path, *, format_: str, output: Path | None) -> int:
-    text = report.to_json(result) if format_ == "json" else report.to_text(result, receipt=str(receipt))
+    written = receipt.read_text(encoding="utf-8")
+    text = written if format_ == "json" else report.to_text(result, receipt=str(receipt))
     deliver(text, output=output)
     return int(_EXITS[result.verdict])

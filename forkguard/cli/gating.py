@@ -1,11 +1,12 @@
 """One gate from a project or a program to its receipt; what `gate`, `demo` and others run."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forkguard.adapters.files import write_atomic
-from forkguard.adapters.receipts import ReceiptStore
+from forkguard.adapters.receipts import ReceiptStore, read_build
+from forkguard.adapters.signing import SshSigner
 from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import STATE_NAME, Project, open_workshop
 from forkguard.core.build_profiles import DEFAULT_PROFILE
@@ -24,11 +25,16 @@ _SHORT = 12
 
 @dataclass(frozen=True, slots=True)
 class GateQuestion:
-    """What is asked: the arch, the draft widths (none: the map's) and the size of a probe."""
+    """What is asked: the arch, the draft widths (none: the map's), the size of a probe.
+
+    `job` is the matrix's, where one runs it; `profile` that of the build, where forkguard built.
+    """
 
     arch: str
     widths: tuple[int, ...] = ()
     probe_size: str = DEFAULT_SIZE
+    job: str | None = None
+    profile: str | None = None
 
 
 def gate_project(
@@ -39,15 +45,16 @@ def gate_project(
     Raises `UsageProblem` and `CouldNotWork` as building does; a server's misbehaviour is in the report.
     """
     table = gate_table(project.map, question.arch)
+    chosen = profile or table.profile or DEFAULT_PROFILE
     project.state_folder()
     built = build_tree(
         open_workshop(project, talk),
         repository=project.fork_repo.path,
         commit=project.fork.commit,
-        profile=profile or table.profile or DEFAULT_PROFILE,
+        profile=chosen,
     )
     return gate_program(
-        project.map, project.root, question, wiring.built_tree(project, built.server),
+        project.map, project.root, replace(question, profile=chosen), wiring.built_tree(project, built.server),
         suspects=lambda: wiring.drift_suspects(project, question.arch, today=wiring.now().date()), talk=talk,
     )  # fmt: skip
 
@@ -68,6 +75,9 @@ def gate_program(
     state = root / STATE_NAME
     if not state.is_dir():
         write_atomic(state / ".gitignore", "*\n")
+    signer = SshSigner(root / Path(table.sign_key).expanduser()) if table.sign_key is not None else None
+    if signer is not None:
+        signer.check()
     store = ReceiptStore(state / "receipts")
     folder = store.make_folder(wiring.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
     models = wiring.choose_models(map_, table, question.arch, root=root, folder=folder, size=question.probe_size)
@@ -76,7 +86,9 @@ def gate_program(
     means = wiring.gate_means(Path(tree.binary), models, table, logs=folder, suspects=suspects, talk=talk)
     plans = plan_arms(wiring.choose_widths(table, question.widths), prompts)
     result = run_gate(means, settings=settings, subject=subject, plans=plans)
-    return result, store.write(folder, report.to_json(result))
+    build = read_build(Path(tree.binary), profile=question.profile)
+    sign = signer.sign if signer is not None else None
+    return result, store.write(folder, report.to_json(result), build=build, job=question.job, sign=sign)
 
 
 def foreign_program(binary: Path) -> GatedTree:

@@ -92,6 +92,8 @@ class GateTable(Table):
 
     `target` and `draft` are GGUF files (without them the gate uses the probe), `widths` the numbers of
     drafted tokens, `timeout` seconds for one request, `near_tie_gap` a top-2 logprob gap.
+    `profiles` are those of `gate --matrix`; `sign_key` signs receipts, and `allowed_signers` says whose
+    signatures count (see ssh-keygen(1)).
     """
 
     target: Text | None = None
@@ -106,6 +108,9 @@ class GateTable(Table):
     fallback: Literal["pass", "fail"] | None = None
     near_tie_gap: Annotated[float, Field(gt=0)] | None = None
     timeout: Annotated[float, Field(gt=0)] | None = None
+    profiles: tuple[Text, ...] = ()
+    sign_key: Text | None = None
+    allowed_signers: Text | None = None
 
 
 class ArchTable(Table):
