@@ -8,13 +8,15 @@ from pathlib import Path
 
 import psutil
 
+from forkguard.adapters.gpu import GpuTools
+
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
 _STEERS_SERVER = ("GIT_", "LLAMA_ARG_", "HF_")
 _RECORDED = re.compile(r"^(GGML|LLAMA|CUDA|HIP|HSA|ROCR|ROCM|AMD|NVIDIA|GPU|VK|OMP|GOMP|KMP|MALLOC|LD)_")
 
 
 def describe_box() -> dict[str, object]:
-    """The machine: processor, cores, memory in bytes, load averages, kernel. No host name, no user."""
+    """The machine: processor, cores, memory in bytes, load averages, kernel, GPUs. No host name, no user."""
     memory = psutil.virtual_memory()
     return {
         "cpu": _processor(),
@@ -26,6 +28,7 @@ def describe_box() -> dict[str, object]:
         "system": platform.system(),
         "kernel": platform.release(),
         "machine": platform.machine(),
+        "gpus": [gpu.name for gpu in GpuTools().read().gpus],
         "python": platform.python_version(),
     }
 

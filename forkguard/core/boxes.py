@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _BUSY_LOAD = 0.5
 _BUSY_PROCESS = 25.0
+_BUSY_USE = 20.0
 _BUSY_GPU = 10.0
 _LOW_MEMORY = 0.10
 _SLOW_CLOCK = 0.7
@@ -47,13 +48,15 @@ class Resident:
 class BoxState:
     """The machine at one moment, before a server of ours was started (or after the last had ended).
 
-    `when` says which; `load` is the load average of one minute over the threads; `residents` are the other
-    processes that used most of the processor or of memory, the busiest first. MHz, degrees Celsius, bytes; None
-    where the system does not say. `low_power` says that it saves energy.
+    `when` says which; `load` is the load average of one minute over the threads; `use` is what others computed at
+    that moment, in percent of the whole processor; `residents` are the other processes that used most of it or of
+    memory, the busiest first. MHz, degrees Celsius, bytes; None where the system does not say. `low_power` says
+    that it saves energy. `remarks` tell what could not be read.
     """
 
     when: str
     load: float
+    use: float | None = None
     residents: tuple[Resident, ...] = ()
     clock: float | None = None
     clock_limit: float | None = None
@@ -63,6 +66,7 @@ class BoxState:
     swap_used: int | None = None
     low_power: bool = False
     gpus: tuple[GpuState, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def busy_marks(states: Sequence[BoxState]) -> tuple[str, ...]:
@@ -76,6 +80,9 @@ def busy_marks(states: Sequence[BoxState]) -> tuple[str, ...]:
         worst = max(heavy, key=lambda one: one.processor)
         names = ", ".join(dict.fromkeys(one.name for one in sorted(heavy, key=lambda one: -one.processor)))
         marks.append(f"others computed: {names} (up to {worst.processor:.0f} % of a core)")
+    use = max((state.use or 0.0 for state in states), default=0.0)
+    if use >= _BUSY_USE and not heavy:
+        marks.append(f"others used up to {use:.0f} % of the processor, in short-lived processes")
     if states[0].load >= _BUSY_LOAD:
         marks.append(f"the load was {states[0].load:.2f} per thread before the first run (at most {load:.2f} later)")
     for mark in (_memory_mark(states), _clock_mark(states), _heat_mark(states)):
@@ -122,7 +129,9 @@ def same_box(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     >>> same_box({"cpu": "x", "memory": 100}, {"cpu": "x", "memory": 101, "load": [1]})
     True
     """
-    if any(one.get(key) != other.get(key) for key in ("cpu", "cores", "threads", "machine", "gpus")):
+    if any(one.get(key) != other.get(key) for key in ("cpu", "cores", "threads", "machine")):
+        return False
+    if (one.get("gpus") or []) != (other.get("gpus") or []):
         return False
     ours, theirs = one.get("memory"), other.get("memory")
     if not isinstance(ours, int) or not isinstance(theirs, int):

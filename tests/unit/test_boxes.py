@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from forkguard.core.boxes import BoxState, GpuState, Resident, busy_marks, parse_nvidia, parse_rocm, same_box
 
 QUIET = BoxState(
-    "before the first run", 0.05, (Resident("editor", 3.0, 1 << 28),), clock=3000.0, clock_limit=5000.0,
+    "before the first run", 0.05, 2.0, (Resident("editor", 3.0, 1 << 28),), clock=3000.0, clock_limit=5000.0,
     temperature=45.0, memory_available=50 << 30, memory_total=64 << 30,
     gpus=(GpuState("card", use=0.0, clock=200.0),),
 )  # fmt: skip
@@ -86,6 +86,7 @@ def test_a_quiet_box_has_no_marks() -> None:
     [
         (replace(QUIET, load=0.8), "the load was 0.80 per thread before the first run"),
         (replace(QUIET, residents=(Resident("vllm", 140.0, 1),)), "others computed: vllm (up to 140 % of a core)"),
+        (replace(QUIET, use=55.0), "others used up to 55 % of the processor"),
         (replace(QUIET, memory_available=5 << 30), "only 8% of memory was free (before the first run)"),
         (replace(QUIET, temperature=97.0), "the processor was at 97 degrees Celsius"),
         (replace(QUIET, low_power=True), "the machine saves power"),
