@@ -72,15 +72,18 @@ def _by_content(repo: Repository, ours: Entries, *, fork: Side, upstream: Side) 
 
 
 def _closest(repo: Repository, ours: Entries, found: list[Candidate], tied: list[Candidate]) -> Candidate:
-    """Among candidates with as many equal files, the one whose other files are most like the fork's."""
-    paths = frozenset(path for path in contested_paths(found, tied) if path in ours)
+    """Among candidates with as many equal files, the one whose other files are most like the fork's.
+
+    A file that the fork has not counts against a candidate that has it.
+    """
+    paths = contested_paths(found, tied)
     if not paths:
         return tied[0]
     contents = _contents(repo, [candidate.commit for candidate in tied], paths)
-    mine = repo.blobs(ours[path] for path in paths)
+    mine = repo.blobs(ours[path] for path in paths if path in ours)
     return closest_by_lines(
         tied,
-        fork=lambda path: mine[ours[path]],
+        fork=lambda path: mine[ours[path]] if path in ours else b"",
         theirs=lambda commit, path: contents.get((commit, path), b""),
         paths=paths,
     )

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.drifting import Desk, Document, desk_for, exchanged
+from tests.support.drifting import Desk, Document, desk_for, exchanged, only
+from tests.support.mini_llama import LAYER_INPUT
 from tests.support.repos import MiniHistory
 
-OTTER = "src/models/otter.cpp"
+HERON, OTTER = "src/models/heron.cpp", "src/models/otter.cpp"
 LOADER = """
 void llama_model_otter::load_arch_tensors(llama_model_loader & ml) {
     layer.wq = create_tensor(tn(LLM_TENSOR_ATTN_Q, "weight", i), {n_embd, n_head}, 0);
@@ -75,3 +76,56 @@ def test_a_single_changed_neighbour_says_nothing_of_the_fork_only_line(desk: Des
     desk.upstream_commit("otter : one (#303)", {OTTER: exchanged(desk.history.upstream.text(OTTER), one_line)})
     desk.history.fork.commit("ours: take 303", {OTTER: exchanged(desk.history.fork.text(OTTER), one_line)})
     assert left_behind(desk) == []
+
+
+# -- the base ---------------------------------------------------------------------------------------------
+
+
+def squash_synced(desk: Desk, *, part: int) -> str:
+    """The fork takes every `part`-th file that upstream changed since the base, as a commit of its own."""
+    upstream, fork = desk.history.upstream, desk.history.fork
+    changed = upstream.git("diff", "--name-only", desk.history.base, "HEAD").splitlines()
+    synced = upstream.git("rev-parse", "HEAD")
+    fork.commit("ours: sync with upstream", {name: upstream.text(name) + "\n" for name in changed[::part]})
+    desk.upstream_commit("something else (#313)", {"docs/else.md": "else\n"})
+    return synced
+
+
+def test_a_merge_base_that_a_squashed_sync_left_behind_is_said_and_not_used(desk: Desk) -> None:
+    synced = squash_synced(desk, part=1)
+    document = desk.drift("otter")
+    assert (document["base"]["how"], document["base"]["commit"]) == ("content", synced)
+    assert any(f"the merge base {desk.history.base[:12]} is stale" in warning for warning in document["warnings"])
+
+
+def test_a_fork_that_took_a_part_of_what_came_keeps_its_merge_base(desk: Desk) -> None:
+    squash_synced(desk, part=2)
+    document = desk.drift("otter")
+    assert (document["base"]["how"], document["base"]["commit"]) == ("merge-base", desk.history.base)
+    assert not any("stale" in warning for warning in document["warnings"])
+
+
+# -- what a fork's own shape excuses ------------------------------------------------------------------------
+
+
+def test_a_line_that_nothing_in_the_fork_reads_is_no_crash(desk: Desk) -> None:
+    desk.fork_edit("ours: before the feature", OTTER, (LAYER_INPUT, ""))
+    document = desk.drift("heron")
+    line = only(document, rule="layer-input")
+    assert (line["kind"], line["severity"]) == ("not-ported", "change")
+    assert "part of a feature that the fork lacks as a whole" in line["why"]
+
+
+def test_a_line_that_a_merge_of_upstream_took_away_is_not_lost_by_the_fork(desk: Desk) -> None:
+    upstream, fork = desk.history.upstream, desk.history.fork
+    odd = ("    ggml_tensor * cur", "    step_aside();\n    ggml_tensor * cur")
+    first = upstream.text(HERON)
+    desk.upstream_edit("heron : aside (#321)", HERON, odd)
+    fork.git("merge", "-q", "-m", "ours: merge upstream", "upstream/master")
+    desk.upstream_commit("heron : not aside (#322)", {HERON: first})
+    fork.git("merge", "-q", "-m", "ours: merge upstream again", "upstream/master")
+    commit = desk.upstream_edit("heron : aside again (#323)", HERON, odd)
+    found = [
+        one for one in desk.drift("heron")["findings"] if one["upstream"] and one["upstream"]["commit"] == commit
+    ]
+    assert {one["kind"] for one in found} == {"not-ported"}
