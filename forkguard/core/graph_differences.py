@@ -8,7 +8,7 @@ from forkguard.core.archs import Arch, Located, SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Spot, Trees, belongs, broken_files
 from forkguard.core.layouts import is_old, is_scaffold, todays_name
-from forkguard.core.rules import Match, Rule, lineage_units, statement_matches
+from forkguard.core.rules import Match, Rule, lineage_units, matches, statement_matches
 from forkguard.core.syntax import Piece, PieceKind, tokens_of
 
 _SMALLEST = 12
@@ -20,7 +20,8 @@ _LEAST_SHARED = 1 / 3
 def graph_differences(trees: Trees, its: Family, rules: Sequence[Rule], *, done: set[str]) -> Iterator[Difference]:
     """What differs in the family's own functions. Units named in `done` were compared before; new ones are added.
 
-    (The functions of a base class belong to all archs below it and are compared with the first of them.)
+    (The functions of a base class belong to all archs below it and are compared with the first of them; see
+    `needy_first`.)
     """
     statements = [rule for rule in rules if rule.form == "statement"]
     asked = _asked(trees, its, statements)
@@ -34,6 +35,23 @@ def graph_differences(trees: Trees, its: Family, rules: Sequence[Rule], *, done:
                     yield d
         done.add(group)
     yield from _weaker(trees, its, statements)
+
+
+def needy_first(upstream: SourceTree, families: Sequence[Family], rules: Sequence[Rule]) -> list[Family]:
+    """The families in order, but first those of which upstream asks what a pair rule needs of their functions.
+
+    What a shared base class lacks is then told of an arch that it matters to.
+    """
+    known = {rule.id: rule for rule in rules}
+    given = [
+        known[rule.given]
+        for rule in rules
+        if rule.form == "pair" and rule.given in known and rule.needs in known
+        and known[rule.needs].form == "statement"
+    ]  # fmt: skip
+    return sorted(
+        families, key=lambda its: not any(matches(rule, upstream, arch) for rule in given for arch in its.upstream)
+    )
 
 
 class _Unread:

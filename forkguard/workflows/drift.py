@@ -17,7 +17,7 @@ from forkguard.core.archs import SOURCE_FOLDERS, SourceTree, is_source
 from forkguard.core.differences import Difference, Family, Trees, family
 from forkguard.core.drift import findings
 from forkguard.core.findings import Base, DriftReport, Finding, Side
-from forkguard.core.graph_differences import graph_differences
+from forkguard.core.graph_differences import graph_differences, needy_first
 from forkguard.core.ledger import Ledger, settle
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.core.registry_differences import SPECULATIVE, hazards, registry_differences
@@ -95,7 +95,7 @@ def differences(
     """Everything in which the families differ, and their hazards, without history."""
     found: list[Difference] = []
     done: set[str] = set()
-    for number, its in enumerate(families):
+    for number, its in enumerate(needy_first(trees.upstream, families, rules)):
         if talk:
             talk.progress(number, len(families), f"comparing {its.name}")
         found += graph_differences(trees, its, rules, done=done)
