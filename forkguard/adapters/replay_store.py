@@ -89,6 +89,18 @@ class ReplayStore:
         pairs = (line.split(" ", 1) for line in out.decode().splitlines())
         return {CommitHash(commit): patch_id for patch_id, commit in pairs}
 
+    def range_diff(self, one: tuple[CommitHash, CommitHash], other: tuple[CommitHash, CommitHash]) -> str:
+        """`git range-diff` of two ranges, each a base (left out) and a tip."""
+        words = ("range-diff", "--no-color", "--creation-factor=80", "..".join(one), "..".join(other))
+        return self._git(*words)[1].decode("utf-8", "replace")
+
+    def bundle(self, base: CommitHash, tip: CommitHash, *, branch: str) -> bytes:
+        """A git bundle of base..tip that carries it as the branch of this name."""
+        ref = f"refs/heads/{branch}"
+        with locked(self._home / "replay.lock", purpose="making a bundle", wait=_WAIT):
+            self._git("update-ref", ref, tip)
+            return self._git("bundle", "create", "--quiet", "-", f"^{base}", ref)[1]
+
     def merge_file(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
         """git's three-way merge of one file; None where it conflicts."""
         with tempfile.TemporaryDirectory(prefix="forkguard-merge-") as folder:

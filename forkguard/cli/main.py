@@ -19,10 +19,11 @@ VERBS = {
     "drift": "What the fork lacks or lost, who brought it upstream, and how to mend it.",
     "wiring": "Which arch has which wiring, the fork beside upstream; what a draft type needs.",
     "port": "Port an upstream pull request onto the fork as a patchset.",
-    "stack": "List and show the patch stack.",
+    "stack": "Show, check, replay and edit the patch stack.",
     "build": "An isolated tree of the fork, built; the list and the pruning of the trees.",
     "probe": "Write a tiny random-weight model pair, so that the gate runs anywhere.",
     "gate": "Run the fork's server with and without a draft: crash, liveness, determinism, fallback.",
+    "verify": "Is this exact binary covered by a passing, fresh receipt? The check before a deployment.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""

@@ -1,4 +1,4 @@
-"""`forkguard stack`: its verbs read the files beside the map; they need neither the fork nor upstream."""
+"""`forkguard stack`: `list` and `show` read the files beside the map alone; other modules have the other verbs."""
 
 from pathlib import Path
 
@@ -6,9 +6,11 @@ import click
 
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
-from forkguard.cli.options import deliver, map_option, output_options
+from forkguard.cli.options import deliver, fork_options, map_option, output_options
 from forkguard.cli.render import rendered
-from forkguard.cli.stack_replay import replay_command, verify_command
+from forkguard.cli.stack_edit import disable_command, drop_command, enable_command, reorder_command, retire_command
+from forkguard.cli.stack_replay import replay_command, replayed, verify_command
+from forkguard.cli.stack_transfer import export_command, import_command, range_diff_command
 from forkguard.reports.stack import patchset_json, patchset_text, stack_json, stack_text
 from forkguard.workflows.stack import list_stack, show_patchset
 
@@ -17,22 +19,34 @@ color_option = click.option(
 )
 
 
-@click.group("stack", short_help="List and show the patch stack.")
+@click.group("stack", short_help="Show, check, replay and edit the patch stack.")
 def command() -> None:
     """The patch stack: the patchsets in the order of patchsets/series that, applied to the base, make the fork.
 
     \b
     Examples:
-      forkguard stack list
+      forkguard stack list --onto upstream/master
       forkguard stack show 27383
+      forkguard stack verify
+      forkguard stack replay --onto upstream/master
     """
 
 
 @command.command("list", short_help="The patchsets in their order, with state and size.")
 @map_option
 @color_option
+@click.option("--onto", metavar="REF", help="Say also what becomes of each patch on this upstream commit.")
+@fork_options
 @output_options(("text", "json"))
-def list_command(map_file: Path | None, color: bool | None, format_: str, output: Path | None) -> None:
+def list_command(
+    map_file: Path | None,
+    color: bool | None,
+    onto: str | None,
+    fork: Path | None,
+    fork_ref: str | None,
+    format_: str,
+    output: Path | None,
+) -> None:
     """The patchsets in the order in which they apply; those that patchsets/series does not list come last.
 
     \b
@@ -40,8 +54,15 @@ def list_command(map_file: Path | None, color: bool | None, format_: str, output
     """
     patchsets = _store(map_file)
     stack = list_stack(patchsets)
-    text = rendered(stack_text(stack, folder=str(patchsets.root)), color=color, output=output)
-    deliver(stack_json(stack) if format_ == "json" else text, output=output)
+    states = None
+    if onto is not None:
+        report = replayed(map_file=map_file, fork=fork, fork_ref=fork_ref, onto=onto, color=color)
+        states = {(each.patch.patchset, each.patch.name): each.status.value for each in report.results}
+    if format_ == "json":
+        deliver(stack_json(stack, onto=onto, states=states), output=output)
+        return
+    text = stack_text(stack, folder=str(patchsets.root), onto=onto, states=states)
+    deliver(rendered(text, color=color, output=output), output=output)
 
 
 @command.command("show", short_help="Everything about one patchset.")
@@ -62,5 +83,16 @@ def _store(map_file: Path | None) -> PatchsetFolder:
     return PatchsetFolder(path.parent / "patchsets")
 
 
-for _verb in (replay_command, verify_command):
+for _verb in (
+    replay_command,
+    verify_command,
+    import_command,
+    export_command,
+    reorder_command,
+    drop_command,
+    disable_command,
+    enable_command,
+    retire_command,
+    range_diff_command,
+):
     command.add_command(_verb)

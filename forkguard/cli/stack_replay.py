@@ -16,6 +16,7 @@ from forkguard.cli.options import (
 )
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
+from forkguard.core.replay import ReplayReport
 from forkguard.errors import ExitCode
 from forkguard.reports.replay import replay_json, replay_text
 from forkguard.reports.stack_verify import verify_json, verify_text
@@ -70,6 +71,23 @@ def replay_command(
     text = replay_json(report) if format_ == "json" else rendered(replay_text(report), color=color, output=output)
     deliver(text, output=output)
     return int(ExitCode.FINDING if report.failed else ExitCode.CLEAN)
+
+
+def replayed(
+    *, map_file: Path | None, fork: Path | None, fork_ref: str | None, onto: str, color: bool | None
+) -> ReplayReport:
+    """The stack on another upstream commit, without a search for who broke what."""
+    with (
+        ConsoleTalk(color=color, verbose=False) as talk,
+        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=onto) as project,
+    ):
+        return replay(
+            read_patches(patchset_store(project)),
+            base=project_base(project),
+            onto=project.upstream,
+            tools=replay_tools(project, talk),
+            bisect=False,
+        )
 
 
 @click.command("verify", short_help="Do series, files, exports, base and production branch agree?")

@@ -1,7 +1,8 @@
 """The patch stack, as JSON (`forkguard/stack@1`, `forkguard/patchset@1`) and as text."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,14 +12,23 @@ from forkguard.core.patchset import FollowUp, State
 from forkguard.core.stack import PatchInfo, PatchsetInfo
 from forkguard.reports.plain import counted, printable
 
+States = Mapping[tuple[str, str], str]
+"""A patch's class on another upstream commit, by patchset and patch."""
+
 LIST_SCHEMA = "forkguard/stack@1"
 SHOW_SCHEMA = "forkguard/patchset@1"
 _STYLES = {State.CARRIED: "green", State.PROPOSED: "yellow", State.DISABLED: "red"}
 
 
-def stack_json(stack: Sequence[PatchsetInfo]) -> str:
-    """The whole stack."""
-    return json.dumps({"schema": LIST_SCHEMA, "stack": [_document(each) for each in stack]}, indent=2)
+def stack_json(stack: Sequence[PatchsetInfo], *, onto: str | None = None, states: States | None = None) -> str:
+    """The whole stack; with `onto`, each patch's class there (null where the patch is not part of the stack)."""
+    documents = [_document(each) for each in stack]
+    if onto is None:
+        return json.dumps({"schema": LIST_SCHEMA, "stack": documents}, indent=2)
+    for document in documents:
+        for patch in document["patches"]:
+            patch["status"] = (states or {}).get((document["name"], patch["name"]))
+    return json.dumps({"schema": LIST_SCHEMA, "onto": onto, "stack": documents}, indent=2)
 
 
 def patchset_json(patchset: PatchsetInfo) -> str:
@@ -36,6 +46,8 @@ def _document(patchset: PatchsetInfo) -> dict[str, Any]:
         "pr": manifest.pull,
         "upstream": list(manifest.upstream),
         "base": manifest.base or None,
+        "reason": manifest.reason.strip(),
+        "removes": list(manifest.removes),
         "why": manifest.why.strip(),
         "drop_when": manifest.drop_when.strip(),
         "checks": list(manifest.checks),
@@ -62,7 +74,9 @@ def _document(patchset: PatchsetInfo) -> dict[str, Any]:
 # -- text ----------------------------------------------------------------------------------------------
 
 
-def stack_text(stack: Sequence[PatchsetInfo], *, folder: str) -> RenderableType:
+def stack_text(
+    stack: Sequence[PatchsetInfo], *, folder: str, onto: str | None = None, states: States | None = None
+) -> RenderableType:
     """One line per patchset, in the order in which they apply."""
     if not stack:
         return Text.assemble(
@@ -73,6 +87,8 @@ def stack_text(stack: Sequence[PatchsetInfo], *, folder: str) -> RenderableType:
         )
     names = max(len(each.name) for each in stack)
     lines = [_line(each, width=names) for each in stack]
+    if onto is not None:
+        lines = [_with_states(line, each, onto, states or {}) for line, each in zip(lines, stack, strict=True)]
     declared = [each.name for each in stack if each.manifest.state is State.DECLARED and each.manifest.pull]
     following = f"forkguard port {declared[0]}" if declared else f"forkguard stack show {stack[0].name}"
     return Group(*lines, "", Text("Next", style="bold"), Text(f"  {following}"))
@@ -92,6 +108,14 @@ def _line(patchset: PatchsetInfo, *, width: int) -> Text:
         if patch.problem:
             text.append(f"\n{'':<{width + 6}}{printable(patch.name)}: {printable(patch.problem)}", style="red")
     return text
+
+
+def _with_states(line: Text, patchset: PatchsetInfo, onto: str, states: States) -> Text:
+    found = [states[key] for patch in patchset.patches if (key := (patchset.name, patch.name)) in states]
+    if found:
+        said = ", ".join(f"{count} {status}" for status, count in Counter(found).items())
+        line.append(f"\n      on {printable(onto)}: {said}", style="bold")
+    return line
 
 
 def _size(patches: Sequence[PatchInfo]) -> str:
@@ -115,6 +139,7 @@ def patchset_text(patchset: PatchsetInfo) -> RenderableType:
         ("upstream", ", ".join(commit[:10] for commit in manifest.upstream)),
         ("base", manifest.base[:10]),
         ("checks", ", ".join(manifest.checks)),
+        ("reason", manifest.reason.strip()),
         ("why", manifest.why.strip()),
         ("drop when", manifest.drop_when.strip()),
     ]

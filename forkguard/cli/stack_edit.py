@@ -1,0 +1,185 @@
+"""`forkguard stack reorder`, `drop`, `disable`, `enable` and `retire`: what changes the stack's files."""
+
+from pathlib import Path
+
+import click
+
+from forkguard.adapters.patchsets import PatchsetFolder
+from forkguard.cli.compose import Project, open_project
+from forkguard.cli.compose_stack import Writing, project_base, replay_tools, writing
+from forkguard.cli.options import deliver, fork_options, map_option, output_options
+from forkguard.cli.talk import ConsoleTalk
+from forkguard.core.patchset import check_name
+from forkguard.core.replay import PatchResult
+from forkguard.core.stack_edit import End, Place
+from forkguard.errors import UsageProblem
+from forkguard.reports.stack_edit import edited_json, edited_text
+from forkguard.workflows.replay import read_patches, replay
+from forkguard.workflows.stack_edit import Edited, disable, drop, enable, reorder, retire
+
+
+def _tell(edited: Edited, format_: str, output: Path | None) -> None:
+    say = edited_json if format_ == "json" else edited_text
+    deliver(say(edited.name, edited.done, order=edited.order, notes=edited.notes), output=output)
+
+
+@click.command("reorder", short_help="Put a patchset at another place of the stack.")
+@click.argument("name")
+@click.option("--before", metavar="NAME", help="In front of this patchset.")
+@click.option("--after", metavar="NAME", help="Behind this patchset.")
+@click.option("--first", "end", flag_value="first", help="At the bottom: applied first.")
+@click.option("--last", "end", flag_value="last", help="On top: applied last.")
+@output_options(("text", "json"))
+@fork_options
+@map_option
+def reorder_command(
+    name: str,
+    before: str | None,
+    after: str | None,
+    end: str | None,
+    format_: str,
+    output: Path | None,
+    map_file: Path | None,
+    fork: Path | None,
+    fork_ref: str | None,
+) -> None:
+    """Put a patchset at another place of the stack. `forkguard stack verify` then says whether it applies there.
+
+    \b
+    Examples:
+      forkguard stack reorder 27383 --first
+      forkguard stack reorder 27383 --after 27342
+    """
+    if sum(each is not None for each in (before, after, end)) != 1:
+        raise UsageProblem(
+            "give one place: --before NAME, --after NAME, --first or --last",
+            hint=f"forkguard stack reorder {name} --first",
+        )
+    place = Place(before, after, End(end) if end else None)
+    with (
+        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+        writing(project, purpose="forkguard stack reorder") as tools,
+    ):
+        edited = reorder(check_name(name), place, patchsets=tools.patchsets)
+    _tell(edited, format_, output)
+
+
+@click.command("drop", short_help="Remove a patchset; its files are kept aside.")
+@click.argument("name")
+@output_options(("text", "json"))
+@fork_options
+@map_option
+def drop_command(
+    name: str, format_: str, output: Path | None, map_file: Path | None, fork: Path | None, fork_ref: str | None
+) -> None:
+    """Remove a patchset from the stack and from patchsets/. Its files are kept in .forkguard/dropped/."""
+    with (
+        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+        writing(project, purpose="forkguard stack drop") as tools,
+    ):
+        edited = drop(check_name(name), patchsets=tools.patchsets, kept=PatchsetFolder(project.state / "dropped"))
+    _tell(edited, format_, output)
+
+
+@click.command("disable", short_help="Leave a patchset out of the stack for now.")
+@click.argument("name")
+@click.option("--reason", required=True, help="Why; kept in patchset.toml.")
+@output_options(("text", "json"))
+@fork_options
+@map_option
+def disable_command(
+    name: str,
+    reason: str,
+    format_: str,
+    output: Path | None,
+    map_file: Path | None,
+    fork: Path | None,
+    fork_ref: str | None,
+) -> None:
+    """Leave a patchset out of the stack for now; its place in the order stays. `forkguard stack enable` undoes it."""
+    with (
+        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+        writing(project, purpose="forkguard stack disable") as tools,
+    ):
+        edited = disable(check_name(name), reason=_said(reason), patchsets=tools.patchsets)
+    _tell(edited, format_, output)
+
+
+@click.command("enable", short_help="Take a disabled or retired patchset in again.")
+@click.argument("name")
+@output_options(("text", "json"))
+@fork_options
+@map_option
+def enable_command(
+    name: str, format_: str, output: Path | None, map_file: Path | None, fork: Path | None, fork_ref: str | None
+) -> None:
+    """Take a disabled or retired patchset in again: at its place, or on top where the series does not list it."""
+    with (
+        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+        writing(project, purpose="forkguard stack enable") as tools,
+    ):
+        edited = enable(check_name(name), patchsets=tools.patchsets)
+    _tell(edited, format_, output)
+
+
+@click.command("retire", short_help="Take out a patchset that upstream has now.")
+@click.argument("name")
+@click.option("--onto", metavar="REF", help="Where it must have landed.  [default: the map's upstream ref]")
+@click.option("--force", is_flag=True, help="Retire it though it has not landed; needs --reason.")
+@click.option("--reason", help="Why; kept in patchset.toml.")
+@output_options(("text", "json"))
+@fork_options
+@map_option
+def retire_command(
+    name: str,
+    onto: str | None,
+    force: bool,
+    reason: str | None,
+    format_: str,
+    output: Path | None,
+    map_file: Path | None,
+    fork: Path | None,
+    fork_ref: str | None,
+) -> None:
+    """Take a patchset out of the stack because upstream has its change, by patch id or by content.
+
+    Its files stay in patchsets/, as state "retired". Do it together with moving to that upstream: on the old base the
+    stack is one change short.
+
+    \b
+    Examples:
+      forkguard stack retire 27383
+      forkguard stack retire 27383 --force --reason "replaced by our own"
+    """
+    check_name(name)
+    if force and not (reason or "").strip():
+        raise UsageProblem("--force needs a reason", hint=f"forkguard stack retire {name} --force --reason WHY")
+    with (
+        ConsoleTalk(color=None, verbose=False) as talk,
+        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=onto) as project,
+        writing(project, purpose="forkguard stack retire") as tools,
+    ):
+        tools.patchsets.manifest(name)
+        results = () if force else _classes(name, project, tools, talk)
+        edited = retire(
+            name, results=results, onto=project.upstream.ref, reason=reason, force=force, patchsets=tools.patchsets
+        )
+    _tell(edited, format_, output)
+
+
+def _classes(name: str, project: Project, tools: Writing, talk: ConsoleTalk) -> tuple[PatchResult, ...]:
+    """The classes of a patchset's patches, replayed in their place of the stack."""
+    report = replay(
+        read_patches(tools.patchsets),
+        base=project_base(project),
+        onto=project.upstream,
+        tools=replay_tools(project, talk),
+        bisect=False,
+    )
+    return tuple(result for result in report.results if result.patch.patchset == name)
+
+
+def _said(reason: str) -> str:
+    if not reason.strip():
+        raise UsageProblem("the reason is empty", hint='--reason "what is wrong with it"')
+    return reason.strip()
