@@ -172,8 +172,8 @@ class LlamaServer:
             "temperature": 0,
             "cache_prompt": False,
             "return_tokens": True,
-            "n_probs": 2,
-            "ignore_eos": True,
+            "n_probs": 0 if prompt.bare else 2,
+            "ignore_eos": not prompt.until_end,
         }
         within = self._bounds.request
         try:

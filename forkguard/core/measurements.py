@@ -42,7 +42,8 @@ class Sample:
 
     `process` names the server process, one per measurement unless said otherwise; the order of samples is the
     order of asking. `prompt_evaluated` and `prompt_cached` are tokens of the prompt; `drafted` and `accepted`
-    count draft tokens. All four are None where the server does not say.
+    count draft tokens. All four are None where the server does not say. `seconds` are ours for the whole request,
+    `server_seconds` what the server says that prompt and generation took.
     """
 
     arm: Name
@@ -56,6 +57,8 @@ class Sample:
     prompt_cached: Count | None = None
     drafted: Count | None = None
     accepted: Count | None = None
+    seconds: Annotated[float, Field(ge=0)] | None = None
+    server_seconds: Annotated[float, Field(ge=0)] | None = None
     warm_up: bool = False
 
 

@@ -14,6 +14,9 @@ from forkguard.core.ceiling import Ceiling
 from forkguard.core.measurements import MeasuredArm, Measurement, Sample
 from forkguard.core.statistics import Interval, geometric_mean, median, ratio_interval, spread
 
+_CLOCK_SHARE = 0.5
+_CLOCK_SECONDS = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class PerformanceSettings:
@@ -41,6 +44,7 @@ class Reason(StrEnum):
     REPLAY = "cache-replay"
     CACHED_PROMPT = "cached-prompt"
     ABOVE_CEILING = "above-ceiling"
+    CLOCK = "clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,11 @@ def sift(measurement: Measurement) -> tuple[tuple[Sample, ...], tuple[Excluded, 
         if sample.warm_up:
             continue
         arm = measurement.arm(sample.arm)
-        found = [*_cache_reasons(sample, arm, again=again), *_ceiling_reasons(sample, arm, measurement.ceiling)]
+        found = [
+            *_cache_reasons(sample, arm, again=again),
+            *_ceiling_reasons(sample, arm, measurement.ceiling),
+            *_clock_reasons(sample),
+        ]
         if found:
             excluded.append(Excluded(sample, tuple(reason for reason, _ in found), found[0][1]))
         else:
@@ -198,6 +206,13 @@ def _ceiling_reasons(sample: Sample, arm: MeasuredArm, ceiling: Ceiling | None) 
     if sample.rate <= allowed:
         return []
     return [(Reason.ABOVE_CEILING, f"{sample.rate:.1f} tok/s is more than the {allowed:.1f} that memory allows")]
+
+
+def _clock_reasons(sample: Sample) -> list[tuple[Reason, str]]:
+    ours, theirs = sample.seconds, sample.server_seconds
+    if ours is None or theirs is None or theirs >= _CLOCK_SHARE * ours or ours - theirs <= _CLOCK_SECONDS:
+        return []
+    return [(Reason.CLOCK, f"the server says that it took {theirs:.2f} s, and {ours:.2f} s went by")]
 
 
 def tokens_per_pass(sample: Sample, arm: MeasuredArm) -> float:

@@ -30,6 +30,7 @@ class SpeedClass(StrEnum):
     REGRESSION = "regression"
     NOT_MEASURED = "not-measured"
     ABOVE_CEILING = "above-ceiling"
+    CLOCK = "clock"
     TOO_FEW = "too-few-runs"
     NOT_COMPARABLE = "not-comparable"
     BUSY = "busy-box"
@@ -114,12 +115,10 @@ def _doubt(analysis: Analysis, settings: PerformanceSettings) -> tuple[SpeedClas
     if measurement.lost:
         lost = measurement.lost[0]
         return SpeedClass.NOT_MEASURED, f"{len(measurement.lost)} runs are lost; first {lost.arm}: {lost.reason}"
-    refused = [one for one in analysis.excluded if one.reasons == (Reason.ABOVE_CEILING,)]
-    if refused:
-        return (
-            SpeedClass.ABOVE_CEILING,
-            f"{refused[0].sample.arm}: {refused[0].detail}; so the clock or the map is wrong",
-        )
+    odd = [one for one in analysis.excluded if set(one.reasons) <= {Reason.ABOVE_CEILING, Reason.CLOCK}]
+    if odd:
+        kind = SpeedClass.ABOVE_CEILING if Reason.ABOVE_CEILING in odd[0].reasons else SpeedClass.CLOCK
+        return kind, f"{odd[0].sample.arm}: {odd[0].detail}; so a clock or the map is wrong"
     if measurement.baseline is None or not drafting:
         return SpeedClass.NOT_MEASURED, "an arm without a draft and one with it are needed"
     idle = next((arm for arm in drafting if _drafted_nothing(arm.name, measurement)), None)

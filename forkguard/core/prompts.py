@@ -14,11 +14,17 @@ _TOKENS = 128
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One request: its name in reports, the text, and how many tokens (more than 0) to generate."""
+    """One request: its name in reports, the text, and how many tokens (more than 0) to generate.
+
+    `until_end` lets the model end its answer; else it goes on to `tokens`. `bare` asks for no probabilities, which
+    cost time.
+    """
 
     name: str
     text: str
     tokens: int
+    until_end: bool = False
+    bare: bool = False
 
 
 _LONG = (

@@ -46,6 +46,7 @@ class Graded:
     question: str
     right: bool
     truncated: bool
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

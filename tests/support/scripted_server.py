@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -44,6 +44,11 @@ class Behaviour:
     stop: str = "ok"
     log_line: str = ""
     abort_line: str = ABORT_LINE
+    rate: float = 0.0
+    draft_rate: float = 0.0
+    prompt_n: int | None = None
+    replies: Mapping[str, str] = field(default_factory=dict)
+    draft_replies: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_server(folder: Path, behaviour: Behaviour) -> Path:
@@ -85,10 +90,16 @@ def answer(prompt: str, behaviour: Behaviour, *, drafting: bool, tokens: int) ->
     """What `/completion` returns: the same for the same prompt, unless the behaviour says otherwise."""
     seed = sum(prompt.encode()) + (os.getpid() if behaviour.unstable else 0)
     ids = [32 + (seed * (place + 3) + place * place) % 90 for place in range(tokens)]
+    replies = behaviour.draft_replies if drafting and behaviour.draft_replies else behaviour.replies
+    if prompt in replies:
+        ids = [ord(letter) for letter in replies[prompt]][:tokens]
     runner_up = [token + 1 for token in ids]
     if drafting and behaviour.diverge_at is not None:
         ids[behaviour.diverge_at] += 1
-    timings: dict[str, float] = {"predicted_n": tokens, "predicted_ms": 1.0}
+    rate = behaviour.draft_rate if drafting else behaviour.rate
+    timings: dict[str, float] = {"predicted_n": len(ids), "predicted_ms": 1000.0 * len(ids) / rate if rate else 1.0}
+    if behaviour.prompt_n is not None:
+        timings |= {"prompt_n": behaviour.prompt_n, "prompt_ms": 1.0}
     if drafting and behaviour.drafted:
         timings |= {"draft_n": behaviour.drafted, "draft_n_accepted": behaviour.accepted}
     rows = [

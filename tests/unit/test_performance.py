@@ -28,6 +28,7 @@ def reasons(*samples: Sample, arm: MeasuredArm = BASE, ceiling: Ceiling | None =
         (replace(SAMPLE, prompt_evaluated=1), Reason.CACHED_PROMPT, "1 token of the prompt was evaluated"),
         (replace(SAMPLE, prompt_evaluated=0), Reason.CACHED_PROMPT, "no token of the prompt"),
         (replace(SAMPLE, prompt_evaluated=9, prompt_cached=31), Reason.CACHED_PROMPT, "31 tokens of the prompt came"),
+        (replace(SAMPLE, seconds=9.0, server_seconds=4.0), Reason.CLOCK, "it took 4.00 s, and 9.00 s went by"),
         (replace(SAMPLE, rate=10.1), Reason.ABOVE_CEILING, "10.1 tok/s is more than the 10.0"),
     ],
 )
@@ -39,7 +40,7 @@ def test_what_is_thrown_out(sample: Sample, reason: Reason, told: str) -> None:
 
 def test_an_honest_sample_is_kept_and_a_warm_up_is_neither() -> None:
     warm = replace(SAMPLE, task="warm-up", warm_up=True, prompt_evaluated=1)
-    honest = replace(SAMPLE, prompt_evaluated=12, prompt_cached=0)
+    honest = replace(SAMPLE, prompt_evaluated=12, prompt_cached=0, seconds=1.5, server_seconds=0.6)
     assert sift(Measurement((BASE,), (warm, honest), ceiling=TEN)) == ((honest,), ())
 
 
@@ -120,8 +121,12 @@ DOUBTS = {
     "nothing": (Measurement((BASE, DRAFT), ()), "not-comparable", "no task"),
     "other tasks": (replace(GOOD, samples=(*PLAIN, *runs(DRAFT, [9.0] * 3, task="x"))), "not-comparable", "no task"),
     "no drafts": (replace(GOOD, samples=(*PLAIN, *runs(DRAFT, [12.0] * 3, drafted=0))), "not-measured", "not one"),
+    "a false clock": (
+        replace(GOOD, samples=(*PLAIN, *(replace(one, seconds=9.0, server_seconds=1.0) for one in GOOD.samples[3:]))),
+        "clock", "9.00 s went by",
+    ),
     "too fast": (replace(measured([9.0] * 3, [41.0] * 3), ceiling=TEN), "above-ceiling", "more than the 40.0"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DOUBTS)
