@@ -13,11 +13,13 @@ from pathlib import Path
 from forkguard.adapters.git import GitRepository
 from forkguard.core.commit_objects import RawCommit, commit_bytes, parse_commit
 from forkguard.core.hunks import FileChange, parse_diff
+from forkguard.core.mails import Mail, Refusal, read_mail
 from forkguard.core.merges import Merged, parse_merge
 from forkguard.core.names import BlobHash, CommitHash, TreeHash, TreePath
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.errors import CouldNotWork
 
+_MAIL = re.compile(rb"\A(?:From [0-9a-f]+ |From:|Subject:|Date:)")
 _NOBODY = b"forkguard <forkguard@localhost> 0 +0000"
 _MARKER = re.compile(rb"^(<<<<<<<|\|\|\|\|\|\|\||>>>>>>>) ([0-9a-f]{4,64})(?=[:\r\n])", re.MULTILINE)
 
@@ -170,6 +172,39 @@ class Workbench:
             index = Path(folder) / "index"
             self._git("read-tree", tree, index=index)
             self._git("update-index", "-z", "--index-info", stdin=feed, index=index)
+            return TreeHash(self._git("write-tree", index=index)[1].decode().strip())
+
+    # -- strangers' patches --------------------------------------------------------------------------
+
+    def mails(self, content: bytes) -> tuple[Mail, ...]:
+        """The patches of a mailbox, as `git am` reads them; a plain diff is one of nobody's."""
+        if not _MAIL.match(content):
+            return (Mail(b"", b"", b"", content),)
+        found = []
+        with tempfile.TemporaryDirectory(prefix="forkguard-mail-") as folder:
+            place = Path(folder)
+            (place / "box").write_bytes(content)
+            (place / "split").mkdir()
+            self._git("mailsplit", "-b", "--keep-cr", f"-o{place / 'split'}", str(place / "box"))
+            for file in sorted((place / "split").iterdir()):
+                message, diff = place / "message", place / "diff"
+                words = ("mailinfo", "-b", "--encoding=UTF-8", str(message), str(diff))
+                _, info = self._git(*words, stdin=file.read_bytes())
+                found.append(read_mail(info, message.read_bytes(), diff.read_bytes()))
+        return tuple(found)
+
+    def apply(self, tree: TreeHash, diff: bytes) -> TreeHash | Refusal:
+        """The tree with a diff applied, or what git says against it."""
+        with tempfile.TemporaryDirectory(prefix="forkguard-index-") as folder:
+            index = Path(folder) / "index"
+            patch = Path(folder) / "diff"
+            patch.write_bytes(diff)
+            self._git("read-tree", tree, index=index)
+            env = self._env | {"GIT_INDEX_FILE": str(index)}
+            words = ("apply", "--cached", "--whitespace=nowarn", str(patch))
+            status, _, err = self._fork.run(*words, allowed=range(256), env=env, cwd=self._home)
+            if status:
+                return Refusal((err.strip().splitlines() or ["git apply failed"])[0])
             return TreeHash(self._git("write-tree", index=index)[1].decode().strip())
 
     # -- merging -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """`forkguard port`."""
 
 import contextlib
+import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 import click
 
 from forkguard.adapters.files import locked
+from forkguard.adapters.forge import GITHUB_API, GitHub, check_url
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
 from forkguard.adapters.resolutions import ResolutionFolder
@@ -20,6 +22,7 @@ from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.findings import Base, Finding, Kind, Side
+from forkguard.core.forge import repository_of
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import Hazards, PortOptions, PortStatus, archs_touched
@@ -27,10 +30,15 @@ from forkguard.errors import ExitCode, ForkguardError, UsageProblem
 from forkguard.reports.port import abort_json, abort_text, port_json, port_text
 from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import run_drift
+from forkguard.workflows.find_change import Wanted
 from forkguard.workflows.port import abort_port, continue_port, port, skip_pick
 from forkguard.workflows.port_tools import HazardCheck, PortTools
 
 _PULL = re.compile(r"#?([1-9]\d{0,8})")
+_HASH = re.compile(r"[0-9a-f]{7,64}")
+_MOST_BYTES = 64 << 20
+FORGE_VARIABLE = "FORKGUARD_FORGE_API"
+TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105  (a name, not a token)
 
 
 @click.command("port", short_help="Port an upstream pull request onto the fork as a patchset.")
@@ -39,6 +47,8 @@ _PULL = re.compile(r"#?([1-9]\d{0,8})")
 @click.option("--skip", is_flag=True, help="Leave out the commit that conflicts, and go on with the next.")
 @click.option("--abort", "give_up", is_flag=True, help="Take the port in progress back.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and every hunk; write nothing.")
+@click.option("--squash", is_flag=True, help="Make one commit of a request that has several.")
+@click.option("--follow", is_flag=True, help="Take an open request whose head moved since it was pinned.")
 @click.option("--force", is_flag=True, help="Port also where it brings a hazard that upstream has not.")
 @output_options(("text", "json"))
 @project_options
@@ -48,6 +58,8 @@ def command(
     skip: bool,
     give_up: bool,
     dry_run: bool,
+    squash: bool,
+    follow: bool,
     force: bool,
     format_: str,
     output: Path | None,
@@ -60,9 +72,10 @@ def command(
 ) -> int:
     """Port an upstream pull request onto the production branch, as the branch forkguard/PR and as a patchset.
 
-    The change is found in the local upstream history by a subject that ends in (#PR), else by
-    refs/pull/PR/head. It is applied in memory: your branches, index, work tree, remote-tracking refs and
-    configuration stay as they are. patchsets/PR/ beside the map gets the patches, for `git am`.
+    PR is the number of a pull request, a commit, a patch file (a mailbox or a diff) or an address. A request is
+    found in the local upstream history by a subject that ends in (#PR), else by refs/pull/PR/head, else at the
+    forge (GITHUB_TOKEN is used if set). It is applied in memory: your branches, index, work tree,
+    remote-tracking refs and configuration stay as they are. patchsets/PR/ gets the patches, for `git am`.
 
     On a conflict a worktree of forkguard's own holds the marked files. Resolve them there, then --continue;
     or --abort.
@@ -79,8 +92,9 @@ def command(
 
     Exit status: 0 ported, or there already; 1 a conflict, or refused; 2 wrong use; 3 the request is not known here.
     """
-    pull = _pull(pr)
-    _check_words(pull, ways=[go_on, skip, give_up], dry_run=dry_run)
+    wanted = _wanted(pr)
+    pull = wanted.pull if wanted else None
+    _check_words(wanted, ways=[go_on, skip, give_up], dry_run=dry_run)
     with contextlib.ExitStack() as stack:
         talk = stack.enter_context(ConsoleTalk(color=color, verbose=verbose))
         project = stack.enter_context(
@@ -102,20 +116,20 @@ def command(
         elif skip:
             report = skip_pick(pull, tools=tools)
         else:
-            assert pull is not None  # noqa: S101  (checked above)
-            options = PortOptions(force=force, dry_run=dry_run)
-            report = port(pull, fork=project.fork, upstream=project.upstream, tools=tools, options=options)
+            assert wanted is not None  # noqa: S101  (checked above)
+            options = PortOptions(force=force, squash=squash, follow=follow, dry_run=dry_run)
+            report = port(wanted, fork=project.fork, upstream=project.upstream, tools=tools, options=options)
     text = port_json(report) if format_ == "json" else rendered(port_text(report), color=color, output=output)
     deliver(text, output=output)
     return int(ExitCode.FINDING if report.status in (PortStatus.CONFLICT, PortStatus.BLOCKED) else ExitCode.CLEAN)
 
 
-def _check_words(pull: PullNumber | None, *, ways: Sequence[bool], dry_run: bool) -> None:
+def _check_words(wanted: Wanted | None, *, ways: Sequence[bool], dry_run: bool) -> None:
     if sum(ways) > 1:
         raise UsageProblem("--continue, --skip and --abort exclude each other", hint="forkguard port --continue")
     if dry_run and any(ways):
         raise UsageProblem("--dry-run is for a port that is not begun yet", hint="forkguard port --dry-run 27383")
-    if pull is None and not any(ways):
+    if wanted is None and not any(ways):
         raise UsageProblem("no pull request is named", hint="forkguard port 27383")
 
 
@@ -152,6 +166,7 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
         talk=talk,
         find_base=lambda: base.value.commit,
         hazards=_hazard_check(project, base, talk),
+        forge=_forge(project),
         identifiers=project.map.port.identifiers,
     )
 
@@ -203,10 +218,38 @@ def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardChe
     return check
 
 
-def _pull(text: str | None) -> PullNumber | None:
+def _forge(project: Project) -> GitHub | None:
+    """The forge that the map names, or whose repository upstream's remote is; None where there is none."""
+    settings = project.map.forge
+    urls = project.upstream_repo.remotes()
+    named = urls.get(project.map.upstream.remote or "origin", "")
+    repository = settings.repository or repository_of(named)
+    if repository is None:
+        return None
+    api = os.environ.get(FORGE_VARIABLE) or settings.api or GITHUB_API
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    return GitHub(api=api, repository=repository, cache=project.cache / "forge", token=token)
+
+
+def _wanted(text: str | None) -> Wanted | None:
     if text is None:
         return None
-    found = _PULL.fullmatch(text)
-    if found is None:
-        raise UsageProblem(f"{text!r} is not the number of a pull request", hint="forkguard port 27383")
-    return PullNumber(int(found[1]))
+    if found := _PULL.fullmatch(text):
+        return Wanted(pull=PullNumber(int(found[1])))
+    if re.match(r"https?://", text):
+        return Wanted(url=check_url(text))
+    if _HASH.fullmatch(text):
+        return Wanted(commit=text)
+    file = Path(text)
+    if file.is_file():
+        return Wanted(patch=(text, _content(file)))
+    raise UsageProblem(
+        f"{text!r} is no number of a pull request, no commit, no address, and there is no such patch file",
+        hint="forkguard port 27383",
+    )
+
+
+def _content(file: Path) -> bytes:
+    if file.stat().st_size > _MOST_BYTES:
+        raise UsageProblem(f"this patch is larger than {_MOST_BYTES >> 20} MiB", where=str(file))
+    return file.read_bytes()

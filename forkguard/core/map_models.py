@@ -90,14 +90,15 @@ class DefaultsTable(Table):
 class GateTable(Table):
     """`[gate]` and `[arch.<name>.gate]`; what the second leaves out comes from the first.
 
-    `target` and `draft` are GGUF files (without them the gate uses the probe), `widths` the numbers of
-    drafted tokens, `timeout` seconds for one request, `near_tie_gap` a top-2 logprob gap.
-    `profiles` are those of `gate --matrix`; `sign_key` signs receipts, and `allowed_signers` says whose
-    signatures count (see ssh-keygen(1)).
+    `target`, `draft` and `drafts` (further ones) are GGUF files (without them the gate uses the probe), `widths`
+    the numbers of drafted tokens, `timeout` seconds for one request, `near_tie_gap` a top-2 logprob gap, `args`
+    further words for every server. `profiles` are those of `gate --matrix`; `sign_key` signs receipts, and
+    `allowed_signers` says whose signatures count (see ssh-keygen(1)).
     """
 
     target: Text | None = None
     draft: Text | None = None
+    drafts: tuple[Text, ...] = ()
     spec_type: Text | None = None
     widths: tuple[Count, ...] = ()
     slots: tuple[Count, ...] = ()
@@ -106,6 +107,9 @@ class GateTable(Table):
     profile: Text | None = None
     checks: tuple[Check, ...] = ()
     fallback: Literal["pass", "fail"] | None = None
+    policy: Literal["strict", "near-tie", "differential"] | None = None
+    upstream: bool | None = None
+    args: tuple[Text, ...] = ()
     near_tie_gap: Annotated[float, Field(gt=0)] | None = None
     timeout: Annotated[float, Field(gt=0)] | None = None
     profiles: tuple[Text, ...] = ()
@@ -151,6 +155,13 @@ class NightlyTable(Table):
     profile: Text | None = None
 
 
+class ForgeTable(Table):
+    """`[forge]`: where pull requests are asked for, and of which repository (`owner/name`)."""
+
+    api: Text | None = None
+    repository: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")] | None = None
+
+
 class PortTable(Table):
     """`[port]`: `identifiers` are upstream's names for what the fork calls otherwise."""
 
@@ -169,4 +180,5 @@ class UpstreamMap(Table):
     gate: GateTable = GateTable()
     nightly: NightlyTable = NightlyTable()
     port: PortTable = PortTable()
+    forge: ForgeTable = ForgeTable()
     rule: tuple[Mapping[str, Any], ...] = ()

@@ -24,8 +24,7 @@ _PATCH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+
 _BEGIN = """\
 # {name}: carried by this fork. `why` and `drop-when` are for people: keep them true.
 title = {title}
-pull = {pull}
-upstream = []
+{pull}upstream = []
 base = ""
 state = "declared"
 why = ""
@@ -71,6 +70,7 @@ class Manifest(_Table):
     pull: Annotated[int, Field(gt=0)] | None = None
     upstream: tuple[str, ...] = ()
     base: str = ""
+    head: str = ""
     state: State
     reason: str = ""
     removes: tuple[str, ...] = ()
@@ -117,9 +117,10 @@ def parse_manifest(text: str, *, name: str) -> Manifest:
         raise UsageProblem(f"{key}: {first['msg']}", where=f"{name}:{line}", hint=f"edit {name}") from error
 
 
-def new_manifest(name: str, *, title: str, pull: int) -> str:
+def new_manifest(name: str, *, title: str, pull: int | None) -> str:
     """The text of a manifest for a change that nobody has declared yet."""
-    return _BEGIN.format(name=name, title=tomlkit.string(title).as_string(), pull=pull)
+    line = f"pull = {pull}\n" if pull else ""
+    return _BEGIN.format(name=name, title=tomlkit.string(title).as_string(), pull=line)
 
 
 def carried_manifest(
@@ -127,16 +128,20 @@ def carried_manifest(
     *,
     upstream: Sequence[CommitHash],
     base: CommitHash,
+    head: CommitHash | None = None,
     follow_ups: Sequence[FollowUp] = (),
     prerequisites: Sequence[Prerequisite] = (),
 ) -> str:
     """The manifest after a port: state, commits and base set; everything else, comments included, kept.
 
-    Of `follow_ups` and `prerequisites`, those are added that are not there yet.
+    `head` pins a request that was not merged when it was ported. Of `follow_ups` and `prerequisites`, those are
+    added that are not there yet.
     """
     document: Any = tomlkit.parse(text)
     document["upstream"] = list(upstream)
     document["base"] = base
+    if head is not None:
+        document["head"] = head
     document["state"] = State.CARRIED.value
     for key, found in (("prerequisites", prerequisites), ("follow-ups", follow_ups)):
         known = document.get(key, [])

@@ -26,6 +26,9 @@ class SourceKind(StrEnum):
 
     HISTORY = "history"
     PULL_REF = "pull-ref"
+    COMMIT = "commit"
+    PATCH = "patch"
+    FORGE = "forge"
 
 
 class PortStatus(StrEnum):
@@ -51,15 +54,36 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The change behind a request: what it is, where it was found, and the picks that make it, in order."""
+    """The change behind a request: what it is, where it was found, and the picks that make it, in order.
 
-    pull: PullNumber
+    `pull` is None for a commit or a patch that belongs to no request, and `name` then what its patchset is
+    called. `head` pins a request that may still move.
+    """
+
+    pull: PullNumber | None
     state: PullState
     kind: SourceKind
     title: str
     picks: tuple[Pick, ...]
     where: str
     remark: str = ""
+    name: str = ""
+    head: CommitHash | None = None
+
+    @property
+    def patchset(self) -> str:
+        """What the patchset is called."""
+        return self.name or str(self.pull)
+
+    @property
+    def label(self) -> str:
+        """How messages call the change."""
+        return f"#{self.pull}" if self.pull else self.name
+
+    @property
+    def word(self) -> str:
+        """What is typed to port it again, as far as that is known."""
+        return str(self.pull) if self.pull else self.where
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +137,14 @@ class PortOptions:
     """How a port is to be made.
 
     `force`: also where it brings a hazard along. `squash`: the commits of a request as one. `dry_run`: nothing
-    outlives the run. `allow`: kinds of strangers' doings that were looked at and are wanted.
+    outlives the run. `follow`: also where the head of an open request moved since it was pinned. `allow`: kinds of
+    strangers' doings that were looked at and are wanted.
     """
 
     force: bool = False
     squash: bool = False
     dry_run: bool = False
+    follow: bool = False
     allow: frozenset[str] = frozenset()
 
 
@@ -166,7 +192,8 @@ class PortReport:
 class AbortReport:
     """What `--abort` took back."""
 
-    pull: PullNumber
+    pull: PullNumber | None
+    label: str
     branch: str
     worktree: str | None
 

@@ -112,7 +112,7 @@ def abort_json(report: AbortReport) -> str:
 
 def abort_text(report: AbortReport) -> RenderableType:
     """What `--abort` took back."""
-    return Text(f"#{report.pull}: the port is taken back; the fork is as it was")
+    return Text(f"{report.label}: the port is taken back; the fork is as it was")
 
 
 # -- text ----------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _head(report: PortReport) -> Text:
         ended[PortStatus.APPLIED] = (f"would apply to {report.fork_ref}; nothing was written", "bold green")
         ended[PortStatus.CONFLICT] = (f"would conflict with {report.fork_ref}; nothing was written", "bold red")
     words, style = ended[report.status]
-    text = Text.assemble((f"#{source.pull} {printable(words)}", style), f"\n  {printable(source.title)}\n")
+    text = Text.assemble((f"{source.label} {printable(words)}", style), f"\n  {printable(source.title)}\n")
     ids = ", ".join(pick.commit[:10] for pick in source.picks[:3]) + (" ..." if len(source.picks) > 3 else "")
     text.append(f"  {source.state.value}, from {printable(source.where)} ({ids}); ", style="dim")
     text.append(f"onto {report.onto.id[:10]} {printable(report.onto.subject)}", style="dim")
@@ -229,10 +229,10 @@ def _next(report: PortReport) -> list[str]:
     where = shlex.quote(report.fork_path)
     if report.status is PortStatus.BLOCKED:
         more = f"git -C {where} log -p {' '.join(pick.commit[:10] for pick in report.source.picks[:3])} -1"
-        again = "--continue --force" if report.worktree else f"{report.source.pull} --force"
+        again = "--continue --force" if report.worktree else f"{shlex.quote(report.source.word)} --force"
         return [f"{more}   what it changes", f"forkguard port {again}      all the same"]
     if report.dry_run:
-        return [f"forkguard port {report.source.pull}"]
+        return [f"forkguard port {shlex.quote(report.source.word)}"]
     if report.status is PortStatus.CONFLICT:
         return [
             f"resolve the marked files in {report.worktree}, then",

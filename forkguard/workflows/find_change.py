@@ -1,46 +1,237 @@
-"""Finding the change behind a pull request, in what the local clones hold."""
+"""Finding the change behind a request, a commit, a patch or an address, in what is here and at the forge."""
 
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forkguard.core.commit_objects import IDENTITY, commit_bytes
 from forkguard.core.commits import Commit, pulls_in
+from forkguard.core.forge import PullInfo, commit_of_url, pull_of_url
+from forkguard.core.mails import Mail, Refusal
 from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import Pick, PullState, Source, SourceKind
-from forkguard.errors import CouldNotWork
-from forkguard.ports import Bench, Checkouts, Repository
+from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
+from forkguard.ports import Bench, Checkouts, Forge, Repository
 
 KEPT_UPSTREAM = "refs/forkguard/upstream"
 
 
-def find_change(
-    pull: PullNumber,
-    *,
-    fork: Repository,
-    upstream: Repository,
-    tip: CommitHash,
-    bench: Bench,
-    checkouts: Checkouts,
-) -> Source:
-    """The change of a request: from upstream's history by the squash subject, else from `refs/pull/N/head`.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asked for; one of the four is set. `patch` is a file's content with the file's path."""
 
-    `upstream` may be another clone; what is needed of it is fetched into the fork's objects. Raises
-    `CouldNotWork` where neither is there.
+    pull: PullNumber | None = None
+    commit: str | None = None
+    patch: tuple[str, bytes] | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where changes are looked for. `onto` and `base` are commits that a patch may have been made on."""
+
+    fork: Repository
+    upstream: Repository
+    tip: CommitHash
+    onto: CommitHash
+    base: CommitHash
+    bench: Bench
+    checkouts: Checkouts
+    forge: Forge | None = None
+
+    @property
+    def other(self) -> Path | None:
+        """Upstream's clone, where it is another than the fork's."""
+        return None if self.upstream is self.fork else self.upstream.path
+
+    def fetch_tip(self) -> None:
+        """Bring upstream's history into the fork's objects."""
+        if self.other is not None:
+            self.checkouts.fetch(self.other, self.tip, KEPT_UPSTREAM)
+
+
+def find_source(wanted: Wanted, places: Places) -> Source:
+    """The change that a person asked for. Raises `CouldNotWork` where it is not to be had."""
+    if wanted.url is not None:
+        pull, commit = pull_of_url(wanted.url), commit_of_url(wanted.url)
+        if pull is None and commit is None:
+            return _from_mails(_forge(places).download(wanted.url), where=wanted.url, places=places)
+        wanted = Wanted(pull=pull, commit=commit)
+    if wanted.patch is not None:
+        path, content = wanted.patch
+        return _from_mails(content, where=path, places=places)
+    if wanted.commit is not None:
+        return _from_commit(wanted.commit, places)
+    assert wanted.pull is not None  # noqa: S101  (one of the four is set)
+    return find_change(wanted.pull, places)
+
+
+def squashed(source: Source) -> Source:
+    """The same change as one pick."""
+    if len(source.picks) < 2:
+        return source
+    whole = Pick(source.picks[-1].commit, source.picks[0].before, source.title)
+    said = f"its {len(source.picks)} commits are joined into one"
+    return replace(source, picks=(whole,), remark="; ".join(part for part in (source.remark, said) if part))
+
+
+def find_change(pull: PullNumber, places: Places) -> Source:
+    """The change of a request: from upstream's history, from `refs/pull/N/head`, else from the forge.
+
+    What is needed of another clone is fetched into the fork's objects.
     """
-    other = None if upstream is fork else upstream.path
-    squash = _squash_commit(pull, upstream, tip)
+    squash = _squash_commit(pull, places.upstream, places.tip)
     if squash is not None:
-        if other is not None:
-            checkouts.fetch(other, tip, KEPT_UPSTREAM)
-        return _from_history(pull, squash, bench)
-    for repository in (fork, upstream):
+        places.fetch_tip()
+        return _from_history(pull, squash, places.bench)
+    info = places.forge.pull(pull) if places.forge else None
+    if info is not None and info.merge is not None:
+        return _from_merge(info, info.merge, places)
+    for repository in (places.fork, places.upstream):
         head = _pull_ref(pull, repository)
         if head is None:
             continue
-        if other is not None:
-            checkouts.fetch(other, tip, KEPT_UPSTREAM)
-        if repository is not fork:
-            checkouts.fetch(repository.path, head[1], f"refs/forkguard/pull/{pull}")
-        return _from_pull_ref(pull, ref=head[0], head=head[1], tip=tip, bench=bench)
-    raise _not_found(pull, fork=fork, other=other)
+        places.fetch_tip()
+        if repository is not places.fork:
+            places.checkouts.fetch(repository.path, head[1], f"refs/forkguard/pull/{pull}")
+        found = _from_pull_ref(pull, ref=head[0], head=head[1], tip=places.tip, bench=places.bench)
+        return _as_the_forge_says(found, info) if info else found
+    if info is not None:
+        found = _from_mails(_forge(places).patch(pull), where=_forge(places).name, places=places)
+        named = replace(found, pull=pull, kind=SourceKind.FORGE, title=info.title, name="", head=info.head)
+        return _as_the_forge_says(named, info)
+    raise _not_found(pull, fork=places.fork, other=places.other)
+
+
+# -- commits and patches -------------------------------------------------------------------------------
+
+
+def _from_commit(word: str, places: Places) -> Source:
+    commit, repository = _resolved(word, places)
+    places.fetch_tip()
+    if repository is not places.fork and not places.upstream.is_ancestor(commit, places.tip):
+        places.checkouts.fetch(repository.path, commit, f"refs/forkguard/commit/{commit[:12]}")
+    raw = places.bench.commit(commit)
+    if not raw.parents:
+        raise CouldNotWork("this commit has no parent, so there is nothing to compare it with", where=commit)
+    pulls = pulls_in(raw.subject)
+    merged = places.upstream.is_ancestor(commit, places.tip)
+    return Source(
+        pull=pulls[-1] if pulls else None,
+        state=PullState.MERGED if merged else PullState.OPEN,
+        kind=SourceKind.COMMIT,
+        title=raw.subject,
+        picks=(Pick(commit, raw.parents[0], raw.subject),),
+        where=commit,
+        remark="a merge, taken against its first parent" if len(raw.parents) > 1 else "",
+        name="" if pulls else f"c-{commit[:10]}",
+    )
+
+
+def _resolved(word: str, places: Places) -> tuple[CommitHash, Repository]:
+    for repository in (places.upstream, places.fork):
+        try:
+            return repository.resolve(word), repository
+        except UnknownRef:
+            continue
+    raise CouldNotWork(
+        f"the commit {word} is not here",
+        where=str(places.other or places.fork.path),
+        hint=f"git -C {places.other or places.fork.path} fetch",
+    )
+
+
+def _from_mails(content: bytes, *, where: str, places: Places) -> Source:
+    """The patches of a file, on the first commit on which they all apply as they are."""
+    mails = [mail for mail in places.bench.mails(content) if mail.diff.strip()]
+    if not mails:
+        raise UsageProblem("there is no patch in this", where=where, hint="give a mailbox or a diff")
+    places.fetch_tip()
+    named = re.findall(rb"^base-commit: ([0-9a-f]{40})$", content, re.MULTILINE)
+    stated = [CommitHash(name.decode()) for name in named[:1] if _is_here(name.decode(), places)]
+    said: dict[CommitHash, str] = {}
+    for start in dict.fromkeys([*stated, places.tip, places.base, places.onto]):
+        picks = _applied(mails, start, places.bench)
+        if not isinstance(picks, str):
+            digest = hashlib.sha256(content).hexdigest()[:10]
+            return Source(
+                pull=None,
+                state=PullState.OPEN,
+                kind=SourceKind.PATCH,
+                title=picks[0].subject,
+                picks=picks,
+                where=where,
+                name=f"p-{digest}",
+            )
+        said[start] = picks
+    raise CouldNotWork(
+        f"the patch applies neither to upstream's tip nor to the fork or its base: {said[places.base]}",
+        where=where,
+        hint="name its commit instead, or a clone that has the commit which it was made on",
+    )
+
+
+def _applied(mails: Sequence[Mail], start: CommitHash, bench: Bench) -> tuple[Pick, ...] | str:
+    picks: list[Pick] = []
+    before = start
+    for mail in mails:
+        tree = bench.apply(bench.commit(before).tree, mail.diff)
+        if isinstance(tree, Refusal):
+            return tree.said
+        author = mail.author or IDENTITY + b" 0 +0000"
+        message = mail.message or b"a patch\n"
+        commit = bench.put_commit(
+            commit_bytes(tree, (before,), author=author, committed=mail.committed, message=message)
+        )
+        picks.append(Pick(commit, before, bench.commit(commit).subject))
+        before = commit
+    return tuple(picks)
+
+
+def _is_here(name: str, places: Places) -> bool:
+    try:
+        places.fork.resolve(name)
+    except UnknownRef:
+        return False
+    return True
+
+
+# -- the forge -----------------------------------------------------------------------------------------
+
+
+def _forge(places: Places) -> Forge:
+    if places.forge is None:
+        raise UsageProblem("no forge is known", hint='write  [forge] repository = "OWNER/NAME"  into the map')
+    return places.forge
+
+
+def _from_merge(info: PullInfo, merge: CommitHash, places: Places) -> Source:
+    try:
+        places.upstream.resolve(merge)
+    except UnknownRef as error:
+        where = places.other or places.fork.path
+        raise CouldNotWork(
+            f"#{info.pull} was merged as {merge[:10]}, which is not fetched here",
+            where=str(where),
+            hint=f"git -C {where} fetch",
+        ) from error
+    found = _from_commit(merge, places)
+    return replace(found, pull=info.pull, kind=SourceKind.FORGE, title=info.title, name="", state=info.state)
+
+
+def _as_the_forge_says(found: Source, info: PullInfo) -> Source:
+    remarks = []
+    if info.state is PullState.CLOSED:
+        heir = f": it says that #{info.heir} took its place" if info.heir else ""
+        remarks.append(f"it was closed without a merge{heir}")
+    if found.head is not None and found.head != info.head:
+        remarks.append(f"its head is at {info.head[:10]} now; what is here, {found.head[:10]}, was taken")
+    return replace(found, state=info.state, remark="; ".join(remarks))
+
+
+# -- history and refs ----------------------------------------------------------------------------------
 
 
 def _squash_commit(pull: PullNumber, upstream: Repository, tip: CommitHash) -> Commit | None:
@@ -105,6 +296,7 @@ def _from_pull_ref(pull: PullNumber, *, ref: str, head: CommitHash, tip: CommitH
         title=title,
         picks=picks,
         where=ref,
+        head=None if merge else head,
         remark=f"{remark}; its merges are joined into one commit" if joined else "" if merge else remark,
     )
 

@@ -12,6 +12,7 @@ from forkguard.core.findings import Side
 from forkguard.core.hunks import Outcome
 from forkguard.core.journal import Journal, Phase
 from forkguard.core.names import CommitHash, PullNumber, TreeHash
+from forkguard.core.patchset import Manifest
 from forkguard.core.porting import (
     AbortReport,
     HunkReport,
@@ -19,10 +20,11 @@ from forkguard.core.porting import (
     PortOptions,
     PortReport,
     PortStatus,
+    Source,
 )
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.workflows.apply_change import apply_pick
-from forkguard.workflows.find_change import find_change
+from forkguard.workflows.find_change import Places, Wanted, find_source, squashed
 from forkguard.workflows.port_report import port_report
 from forkguard.workflows.port_tools import PLAIN, PortTools, Replay
 from forkguard.workflows.resolutions import keep_resolutions, reuse_resolutions
@@ -31,27 +33,30 @@ from forkguard.workflows.write_patchset import new_files, read_manifest
 # -- the three ways in -----------------------------------------------------------------------------------
 
 
-def port(
-    pull: PullNumber, *, fork: Side, upstream: Side, tools: PortTools, options: PortOptions = PLAIN
-) -> PortReport:
-    """Port a request on top of the fork's commit.
+def port(wanted: Wanted, *, fork: Side, upstream: Side, tools: PortTools, options: PortOptions = PLAIN) -> PortReport:
+    """Port a change on top of the fork's commit.
 
-    Raises `UsageProblem` where another port is in progress or the branch holds something else,
-    `CouldNotWork` where the request is not known here.
+    Raises `UsageProblem` where another port is in progress, the branch holds something else, or an open request
+    moved since it was pinned; `CouldNotWork` where the change is not to be had, or is refused.
     """
     if not options.dry_run:
         _settle_open_port(tools)
-    tools.talk.step(f"looking for #{pull}")
-    source = find_change(
-        pull,
+    tools.talk.step("looking for the change")
+    base = tools.find_base()
+    places = Places(
         fork=tools.fork,
         upstream=tools.upstream,
         tip=upstream.commit,
+        onto=fork.commit,
+        base=base,
         bench=tools.bench,
         checkouts=tools.checkouts,
+        forge=tools.forge,
     )
-    name = str(pull)
-    read_manifest(name, tools.patchsets)
+    source = find_source(wanted, places)
+    source = squashed(source) if options.squash else source
+    manifest = read_manifest(source.patchset, tools.patchsets)
+    _check_pin(source, manifest, options)
     tools.patchsets.order()
     journal = Journal(
         phase=Phase.OPENING,
@@ -59,13 +64,25 @@ def port(
         fork=str(tools.fork.path),
         fork_ref=fork.ref,
         onto=fork.commit,
-        base=tools.find_base(),
-        branch=f"forkguard/{name}",
-        patchset=name,
+        base=base,
+        branch=f"forkguard/{source.patchset}",
+        patchset=source.patchset,
         upstream=upstream.commit,
         force=options.force,
+        allow=tuple(sorted(options.allow)),
     )
     return _run(journal, tools, dry_run=options.dry_run)
+
+
+def _check_pin(source: Source, manifest: Manifest | None, options: PortOptions) -> None:
+    """An open request is the one that was pinned, or a person says so."""
+    pinned = manifest.head if manifest else ""
+    if source.head is not None and pinned not in ("", source.head) and not options.follow:
+        raise UsageProblem(
+            f"the head of {source.label} moved: {pinned[:10]} was pinned, now it is {source.head[:10]}",
+            where=f"patchsets/{source.patchset}/patchset.toml",
+            hint=f"forkguard port {source.word} --follow  takes the new one",
+        )
 
 
 def continue_port(pull: PullNumber | None, *, tools: PortTools, force: bool = False) -> PortReport:
@@ -105,7 +122,7 @@ def abort_port(pull: PullNumber | None, *, tools: PortTools) -> AbortReport:
         for name, content in journal.files_before.items():
             tools.patchsets.put(name, content)
     _close(journal, tools)
-    return AbortReport(journal.source.pull, journal.branch, journal.worktree)
+    return AbortReport(journal.source.pull, journal.source.label, journal.branch, journal.worktree)
 
 
 # -- ports in progress -----------------------------------------------------------------------------------
@@ -117,7 +134,7 @@ def _open_port(pull: PullNumber | None, tools: PortTools, *, word: str) -> Journ
         raise UsageProblem(f"there is no port to {word}", hint="forkguard port PR  begins one")
     if pull is not None and pull != journal.source.pull:
         raise UsageProblem(
-            f"the port in progress is of #{journal.source.pull}, not of #{pull}", hint=f"forkguard port --{word}"
+            f"the port in progress is of {journal.source.label}, not of #{pull}", hint=f"forkguard port --{word}"
         )
     _check_same_fork(journal, tools)
     return journal
@@ -126,7 +143,7 @@ def _open_port(pull: PullNumber | None, tools: PortTools, *, word: str) -> Journ
 def _check_same_fork(journal: Journal, tools: PortTools) -> None:
     if journal.fork != str(tools.fork.path):
         raise UsageProblem(
-            f"the port of #{journal.source.pull} in progress is in another fork",
+            f"the port of {journal.source.label} in progress is in another fork",
             where=journal.fork,
             hint=f"forkguard port --continue --fork {journal.fork}   (or --abort)",
         )
@@ -138,17 +155,17 @@ def _settle_open_port(tools: PortTools) -> None:
     if journal is None:
         return
     _check_same_fork(journal, tools)
-    pull = journal.source.pull
+    label = journal.source.label
     if journal.phase is Phase.FINISHING:
-        tools.talk.note(f"the port of #{pull} was cut short while writing; it is finished first")
+        tools.talk.note(f"the port of {label} was cut short while writing; it is finished first")
         _run(journal, tools)
         return
     if journal.phase is Phase.OPENING and not journal.resolved:
-        tools.talk.note(f"a port of #{pull} was cut short before it was ready; it was undone")
+        tools.talk.note(f"a port of {label} was cut short before it was ready; it was undone")
         _close(journal, tools)
         return
     raise UsageProblem(
-        f"a port of #{pull} is in progress, with conflicts to resolve",
+        f"a port of {label} is in progress, with conflicts to resolve",
         where=journal.worktree or "",
         hint="forkguard port --continue  when they are resolved, or  forkguard port --abort",
     )
@@ -168,7 +185,7 @@ def _place_name(journal: Journal) -> str:
 
 def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False) -> PortReport:
     """Replay the picks, then stop for a person or write the result."""
-    tools.talk.step(f"applying #{journal.source.pull} to {journal.fork_ref}")
+    tools.talk.step(f"applying {journal.source.label} to {journal.fork_ref}")
     replay = _replay(journal, tools)
     if replay.stopped is not None:
         if dry_run:
@@ -200,7 +217,7 @@ def _nothing_made(journal: Journal, replay: Replay, tools: PortTools) -> PortRep
 def _replay(journal: Journal, tools: PortTools) -> Replay:
     done = Replay((), journal.onto, (), ())
     names = {**tools.identifiers, **_own_identifiers(journal.patchset, tools)}
-    label = f"upstream #{journal.source.pull}"
+    label = f"upstream {journal.source.label}"
     for index, pick in enumerate(journal.source.picks):
         ours = tools.bench.commit(done.tip).tree
         applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label, identifiers=names)

@@ -7,7 +7,7 @@ from forkguard.core.findings import Finding
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash
 from forkguard.core.porting import Hazards, HunkReport, MissingName, Pick, PortOptions
-from forkguard.ports import Bench, Checkouts, PatchsetStore, PortJournal, Repository, ResolutionStore, Talk
+from forkguard.ports import Bench, Checkouts, Forge, PatchsetStore, PortJournal, Repository, ResolutionStore, Talk
 from forkguard.workflows.apply_change import Applied
 
 HazardCheck = Callable[[CommitHash, CommitHash, tuple[FileChange, ...]], Hazards]
@@ -34,6 +34,7 @@ class PortTools:
     talk: Talk
     find_base: Callable[[], CommitHash]
     hazards: HazardCheck
+    forge: Forge | None = None
     identifiers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -85,6 +85,7 @@ def _manifest(journal: Journal, report: PortReport, patchsets: PatchsetStore) ->
         text,
         upstream=[pick.commit for pick in source.picks],
         base=journal.base,
+        head=source.head,
         follow_ups=report.follow_ups,
         prerequisites=list(reversed(needed.values())),
     )

@@ -1,0 +1,84 @@
+"""What a forge (GitHub, or an instance of GitHub Enterprise) says of a pull request."""
+
+import json
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from forkguard.core.names import CommitHash, PullNumber
+from forkguard.core.porting import PullState
+from forkguard.errors import CouldNotWork
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HEIR = re.compile(
+    r"(?:superseded|replaced|continued|carried|landed)\s+(?:by|in|through)\s+\S*?(?:#|/pull/)(\d+)", re.I
+)
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PullInfo:
+    """One request: `merge` is the commit by which it went in, `heir` a request that it says went in its place."""
+
+    pull: PullNumber
+    state: PullState
+    title: str
+    head: CommitHash
+    merge: CommitHash | None
+    heir: PullNumber | None
+
+
+def parse_pull(content: bytes, *, where: str) -> PullInfo:
+    """Read what the API answers for `/repos/OWNER/NAME/pulls/N`. Raises `CouldNotWork` for anything else."""
+    try:
+        found = json.loads(content)
+        number, title, head = int(found["number"]), str(found["title"]), str(found["head"]["sha"])
+        merged = bool(found["merged_at"])
+        merge = str(found.get("merge_commit_sha") or "")
+        is_open = found["state"] == "open"
+        body = str(found.get("body") or "")
+    except (ValueError, KeyError, TypeError) as error:
+        raise CouldNotWork("the forge's answer is no pull request", where=where, hint="check [forge] api") from error
+    if not _HASH.fullmatch(head):
+        raise CouldNotWork("the forge's answer names no head commit", where=where, hint="check [forge] api")
+    state = PullState.MERGED if merged else PullState.OPEN if is_open else PullState.CLOSED
+    heir = _HEIR.search(f"{title}\n{body}") if state is PullState.CLOSED else None
+    return PullInfo(
+        PullNumber(number),
+        state,
+        title,
+        CommitHash(head),
+        CommitHash(merge) if merged and _HASH.fullmatch(merge) else None,
+        PullNumber(int(heir[1])) if heir else None,
+    )
+
+
+def repository_of(url: str) -> str | None:
+    """The `owner/name` of a repository on github.com, as remotes spell it.
+
+    >>> repository_of("git@github.com:ggml-org/llama.cpp.git"), repository_of("https://github.com/a/b/")
+    ('ggml-org/llama.cpp', 'a/b')
+    >>> repository_of("https://example.org/a/b")
+    """
+    found = re.fullmatch(r"(?:https://(?:[^/@]*@)?github\.com/|(?:ssh://)?git@github\.com[:/])(.+?)(?:\.git)?/?", url)
+    return found[1] if found and _REPOSITORY.fullmatch(found[1]) else None
+
+
+def pull_of_url(url: str) -> PullNumber | None:
+    """The request that a web address is of.
+
+    >>> pull_of_url("https://github.com/ggml-org/llama.cpp/pull/27383/files")
+    27383
+    """
+    found = re.fullmatch(r"/[^/]+/[^/]+/pull/([1-9]\d{0,8})(?:/(?:files|commits|checks))?/?", urlsplit(url).path)
+    return PullNumber(int(found[1])) if found else None
+
+
+def commit_of_url(url: str) -> CommitHash | None:
+    """The commit that a web address is of, as far as it is spelled out.
+
+    >>> commit_of_url("https://github.com/a/b/commit/" + "0" * 40) == "0" * 40
+    True
+    """
+    found = re.fullmatch(r"/[^/]+/[^/]+/commit/([0-9a-f]{40})/?", urlsplit(url).path)
+    return CommitHash(found[1]) if found else None
