@@ -104,6 +104,11 @@ def _blame(
     return found, recent
 
 
+def _is_telling(one: Sought, d: Difference) -> bool:
+    """Whether a line of a registry says which arch it is about; a line of a nested table stands there many times."""
+    return bool(d.group) or any(word in one.key for word in ("LLM_ARCH_", "MODEL_ARCH.", "COMMON_SPECULATIVE_TYPE_"))
+
+
 def _removals(
     repo: Repository, wanted: Mapping[Sought, Difference], *, since: CommitHash, until: CommitHash
 ) -> Mapping[Sought, CommitHash]:
@@ -117,5 +122,7 @@ def _removals(
     return {
         one: removal.commit
         for one, removal in found.items()
-        if (removal.certain and removal.brought) or wanted[one].sort is Sort.STALE or wanted[one].in_base
+        if (removal.certain and removal.brought and _is_telling(one, wanted[one]))
+        or wanted[one].sort is Sort.STALE
+        or wanted[one].in_base
     }
