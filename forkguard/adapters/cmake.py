@@ -42,6 +42,9 @@ _STEERING = (
 )  # fmt: skip
 """Variables that change what a build makes. Only the profile sets them, for a tree's name does not tell of ours."""
 
+_SET_BY_MAKE = ("MAKEFLAGS",)
+"""Variables that say nothing of the user's wishes where forkguard runs under make."""
+
 
 class CMake:
     """Configures and builds trees. `cache` is where the compiler cache lives, shared by all trees."""
@@ -72,7 +75,8 @@ class CMake:
         if missing:
             raise _not_installed(missing)
         remarks = []
-        ignored = [name for name in _STEERING if os.environ.get(name) and name not in dict(profile.env)]
+        own = {*dict(profile.env), *_SET_BY_MAKE}
+        ignored = [name for name in _STEERING if os.environ.get(name) and name not in own]
         if ignored:
             remarks.append(
                 f"{', '.join(ignored)} of the environment are not used; set them in [build.{profile.name}] env"

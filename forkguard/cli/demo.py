@@ -45,6 +45,7 @@ from forkguard.workflows.base import find_base
 from forkguard.workflows.build import Workshop, build_tree
 from forkguard.workflows.demo import run_demo
 from forkguard.workflows.drift import run_drift
+from forkguard.workflows.find_change import Wanted
 from forkguard.workflows.init import draft_map
 from forkguard.workflows.port import port
 
@@ -210,7 +211,7 @@ class _KeptFolder:
             report, receipt = gate_program(
                 project.map,
                 project.root,
-                GateQuestion(_ARCH),
+                GateQuestion(_ARCH, profile=DEFAULT_PROFILE),
                 compose_gate.built_tree(project, self._servers[ref]),
                 suspects=lambda: compose_gate.drift_suspects(project, _ARCH, today=_today()),
                 talk=self._talk,
@@ -224,7 +225,7 @@ class _KeptFolder:
             locked(project.state_folder() / "port.lock", purpose="forkguard demo"),
         ):
             tools = port_tools(project, plain, self._talk)
-            return port(pull, fork=project.fork, upstream=project.upstream, tools=tools)
+            return port(Wanted(pull=pull), fork=project.fork, upstream=project.upstream, tools=tools)
 
 
 def _is_there(workshop: Workshop, commit: CommitHash) -> bool:

@@ -445,3 +445,15 @@ def test_missing_tools_are_named_all_at_once_with_the_command_that_installs_them
     assert "next:  " in err
     assert "install" in err
     assert not (work / "cache" / "trees").exists()
+
+
+def test_variables_that_would_steer_a_build_are_told_except_those_that_make_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fork, commit = tiny_fork(tmp_path / "fork")
+    monkeypatch.setenv("CFLAGS", "-O0")
+    monkeypatch.setenv("MAKEFLAGS", "-j9")
+    shop, talk = workshop(tmp_path / "cache")
+    build(shop, fork, commit)
+    (told,) = [note for note in talk.notes if "of the environment" in note]
+    assert told == "CFLAGS of the environment are not used; set them in [build.cpu] env"
