@@ -49,7 +49,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A sample that does not count: the reasons, and the first of them in words."""
+    """A sample that does not count: the reasons, and the same in words."""
 
     sample: Sample
     reasons: tuple[Reason, ...]
@@ -179,7 +179,9 @@ def sift(measurement: Measurement) -> tuple[tuple[Sample, ...], tuple[Excluded, 
             *_clock_reasons(sample),
         ]
         if found:
-            excluded.append(Excluded(sample, tuple(reason for reason, _ in found), found[0][1]))
+            excluded.append(
+                Excluded(sample, tuple(reason for reason, _ in found), "; ".join(told for _, told in found))
+            )
         else:
             kept.append(sample)
     return tuple(kept), tuple(excluded)

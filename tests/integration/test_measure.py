@@ -10,12 +10,13 @@ from forkguard.adapters.server import LlamaServers, ServerSpec
 from forkguard.core.boxes import BoxState
 from forkguard.core.ceiling import Bandwidth, Ceiling, Source
 from forkguard.core.gate import ArmPlan, CheckName, Verdict
-from forkguard.core.measured import Measured, measurements_document, previous_measurement
+from forkguard.core.measured import Measured, previous_measurement
 from forkguard.core.measurements import read_measurement
 from forkguard.core.performance import PerformanceSettings, Reason
 from forkguard.core.performance_checks import SpeedClass
 from forkguard.core.prompts import Prompt
 from forkguard.core.quality import QualityClass, Question
+from forkguard.reports.performance import to_document
 from forkguard.workflows.measure import MeasureMeans, MeasureQuestion, TimedArm, measure
 from tests.support.gating import QUICK, SilentTalk, processes_left
 from tests.support.scripted_server import Behaviour, write_server
@@ -80,7 +81,7 @@ def test_arms_take_turns_each_in_a_fresh_process_and_the_record_can_be_read_back
     assert (sample.prompt_evaluated, sample.server_seconds) == (9, 0.376)
     assert sample.seconds == pytest.approx(0.8)
     assert [state.when for state in record.boxes] == ["before round 1", "before round 2", "after the last round"]
-    document = measurements_document(measured)
+    document = to_document(measured)
     speed = document["performance"]
     assert isinstance(speed, dict)
     assert read_measurement(speed["recorded"]) == record
@@ -135,7 +136,7 @@ def test_an_arm_that_misbehaves_is_lost_and_not_tried_again(tmp_path: Path, case
 
 
 def test_a_regression_against_the_last_receipt_and_a_busy_box(tmp_path: Path) -> None:
-    before = measurements_document(run(tmp_path / "a", FAST, replace(SPEED, subject={"target": "abc"})))
+    before = to_document(run(tmp_path / "a", FAST, replace(SPEED, subject={"target": "abc"})))
     slower = replace(FAST, draft_rate=60.0)
     now = replace(SPEED, subject={"target": "abc"})
     (check,) = run(tmp_path / "b", slower, now, last=before).checks
@@ -168,7 +169,7 @@ def test_truncated_answers_are_counted_apart(tmp_path: Path) -> None:
     (check,) = measured.checks
     assert (check.verdict, check.kind) == (Verdict.PASS, QualityClass.SAME)
     assert [(score.right, score.of, score.truncated) for score in measured.scores] == [(7, 8, 1), (7, 8, 1)]
-    document = measurements_document(measured)["quality"]
+    document = to_document(measured)["quality"]
     assert isinstance(document, dict)
     assert document["answers"][1]["text"] == "It is 4."
 
