@@ -181,6 +181,10 @@ class ReceiptStore:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
             return None
+        except PermissionError as error:
+            raise CouldNotWork(
+                "this file may not be read by this user", where=str(path), hint="run this as a user who may read it"
+            ) from error
         except OSError as error:
             raise BadReceipt(f"{path} cannot be read as a file: {error.strerror}") from error
         with os.fdopen(handle, "rb") as file:

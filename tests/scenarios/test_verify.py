@@ -1,0 +1,473 @@
+"""`forkguard verify`, whole: what it lets through, and each thing that it refuses."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from forkguard.adapters.server_files import hash_file
+from forkguard.adapters.signing import SshSigner
+from forkguard.cli import verify as cli
+from tests.support.commands import Outcome, forkguard
+from tests.support.receipts import DRAFT_FLAGS, FINISHED, FLAGS, Shelf, arm
+from tests.support.signers import allow, make_key
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/verify.json").read_text())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """Says how long after the gate's end it is now; an hour, unless set."""
+
+    def set_to(after: timedelta) -> None:
+        monkeypatch.setattr(cli, "now", lambda: FINISHED + after)
+
+    set_to(timedelta(hours=1))
+    return set_to
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, clock: Callable[[timedelta], None], monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    for name in list(os.environ):
+        if name.startswith(("GGML_", "LLAMA_", "CUDA_", "HIP_", "HSA_", "NVIDIA_", "LD_", "OMP_", "MALLOC_")):
+            monkeypatch.delenv(name)
+    return Shelf(tmp_path / "shelf")
+
+
+def verify(shelf: Shelf, *words: str | Path, binary: Path | None = None) -> Outcome:
+    return forkguard("verify", binary or shelf.binary, "--receipts", shelf.store.root, *words, cwd=shelf.root)
+
+
+def refused(shelf: Shelf, *words: str | Path, binary: Path | None = None) -> dict[str, Any]:
+    """The refusal, which is the same as text and as JSON, and exits 1."""
+    outcome = verify(shelf, *words, "--format", "json", binary=binary)
+    assert outcome.status == 1, outcome.out + outcome.err
+    document = json.loads(outcome.out)
+    jsonschema.validate(document, SCHEMA)
+    refusal: dict[str, Any] = document["refusal"]
+    text = verify(shelf, *words, binary=binary)
+    assert text.status == 1
+    first, _, last = text.out.splitlines()
+    assert first.startswith(f"verify REFUSED [{refusal['class']}]: ")
+    assert last == f"  next:  {refusal['hint']}"
+    assert (document["verdict"], document["receipts"]) == ("refused", [])
+    return refusal
+
+
+def passes(shelf: Shelf, *words: str | Path, binary: Path | None = None) -> dict[str, Any]:
+    outcome = verify(shelf, *words, "--format", "json", binary=binary)
+    assert outcome.status == 0, outcome.out + outcome.err
+    document: dict[str, Any] = json.loads(outcome.out)
+    jsonschema.validate(document, SCHEMA)
+    return document
+
+
+# -- covered ---------------------------------------------------------------------------------------------
+
+
+def test_a_covered_binary_passes_in_three_lines(shelf: Shelf) -> None:
+    path = shelf.gate()
+    outcome = verify(shelf, "--model", "target.gguf", "--model", "draft.gguf", "--arch", "heron")
+    assert (outcome.status, outcome.err) == (0, "")
+    first, second, third = outcome.out.splitlines()
+    assert first.startswith(f"verify PASS: {shelf.binary} (sha256 ")
+    assert first.endswith("is covered for heron, commit aaaaaaaaaaaa")
+    assert second == f"  receipt:  {path}, 1 h old"
+    assert third == (
+        "  compared: 1 library, environment, 1 log, 2 models; not compared: flags (--flags), "
+        "signature (--allowed-signers)"
+    )
+
+
+def test_what_was_compared_and_what_not_is_said(shelf: Shelf) -> None:
+    path = shelf.gate(job="heron.cpu.draft-3")
+    document = passes(shelf)
+    assert document["not_compared"] == ["models (--model)", "flags (--flags)", "signature (--allowed-signers)"]
+    (receipt,) = document["receipts"]
+    assert receipt["path"] == f"{path.parent.name}/receipt.json"
+    assert (receipt["job"], receipt["age_seconds"], receipt["logs"]) == ("heron.cpu.draft-3", 3600, 1)
+
+
+def test_a_program_and_its_libraries_may_be_deployed_elsewhere(shelf: Shelf) -> None:
+    shelf.gate()
+    shutil.copytree(shelf.root / "bin", shelf.root / "opt")
+    shutil.rmtree(shelf.root / "bin")
+    passes(shelf, binary=shelf.root / "opt" / "llama-server")
+    (shelf.root / "opt" / "libllama.so.0").write_bytes(b"another library")
+    assert refused(shelf, binary=shelf.root / "opt" / "llama-server")["class"] == "changed-library"
+
+
+def test_the_folder_beside_the_map_is_the_default(shelf: Shelf) -> None:
+    shelf.gate()
+    (shelf.root / ".forkguard").mkdir()
+    shelf.store.root.rename(shelf.root / ".forkguard" / "receipts")
+    (shelf.root / "upstream-map.toml").write_text('[upstream]\nremote = "up"\nref = "up/master"\n')
+    assert forkguard("verify", "bin/llama-server", cwd=shelf.root).status == 0
+
+
+def test_a_folder_of_receipts_may_be_a_symbolic_link(shelf: Shelf) -> None:
+    shelf.gate()
+    shelf.store.root.rename(shelf.root / "big-disk")
+    shelf.store.root.symlink_to("big-disk")
+    passes(shelf)
+
+
+def test_old_receipts_may_be_removed(shelf: Shelf) -> None:
+    first = shelf.red(tree={**shelf.document()["tree"], "binary_sha256": "0" * 64})
+    shelf.gate()
+    shutil.rmtree(first.parent)
+    document = passes(shelf)
+    assert document["notes"] == [f"{first.parent.name}/receipt.json and all before it were removed"]
+
+
+# -- refused: the binary, and what goes with it ----------------------------------------------------------
+
+
+def test_an_unknown_binary(shelf: Shelf) -> None:
+    shelf.gate()
+    shelf.binary.write_text("#!/bin/sh\nexit 1\n")
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["hint"]) == (
+        "unknown-binary", f"forkguard gate --arch NAME --binary {shelf.binary}",
+    )  # fmt: skip
+
+
+def test_no_receipt_at_all(shelf: Shelf) -> None:
+    shelf.store.root.mkdir()
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["detail"]) == ("unknown-binary", "there is no receipt yet")
+
+
+@pytest.mark.parametrize("change", ["changed", "gone", "added"])
+def test_a_changed_library(shelf: Shelf, change: str) -> None:
+    shelf.gate()
+    if change == "changed":
+        shelf.library.write_bytes(b"a librarY")
+    elif change == "gone":
+        shelf.library.unlink()
+    else:
+        (shelf.library.parent / "libggml-cuda.so").write_bytes(b"a backend that ggml would load")
+    refusal = refused(shelf)
+    told = {
+        "changed": "libllama.so.0 has other bytes than when it was gated",
+        "gone": f"{shelf.library} is gone",
+        "added": "libggml-cuda.so would be loaded, and was not gated",
+    }
+    assert (refusal["class"], refusal["detail"]) == ("changed-library", told[change])
+
+
+def test_a_changed_library_elsewhere_on_the_machine(shelf: Shelf) -> None:
+    far = shelf.root / "usr" / "libgomp.so.1"
+    far.parent.mkdir()
+    far.write_bytes(b"gomp")
+    tree = shelf.document()["tree"]
+    tree["libraries"].append({"path": str(far), "sha256": hash_file(far)})
+    shelf.gate(tree=tree)
+    passes(shelf)
+    far.write_bytes(b"gomp after an upgrade")
+    assert refused(shelf)["detail"] == f"{far} has other bytes than when it was gated"
+
+
+def test_a_changed_model_and_one_that_was_never_gated(shelf: Shelf) -> None:
+    shelf.gate()
+    shutil.copy(shelf.target, shelf.root / "other.gguf")
+    passes(shelf, "--model", "other.gguf")
+    with (shelf.root / "other.gguf").open("ab") as file:
+        file.write(b"x")
+    refusal = refused(shelf, "--model", "other.gguf")
+    assert (refusal["class"], refusal["detail"]) == (
+        "unlisted-model", "other.gguf was not gated; the receipt lists target.gguf, draft.gguf",
+    )  # fmt: skip
+    (shelf.root / "other.gguf").rename(shelf.target)
+    assert refused(shelf, "--model", "target.gguf")["class"] == "changed-model"
+
+
+def test_another_arch(shelf: Shelf) -> None:
+    shelf.gate()
+    refusal = refused(shelf, "--arch", "egret")
+    assert (refusal["class"], refusal["detail"]) == ("other-arch", "this binary was gated for heron, not for egret")
+
+
+@pytest.mark.parametrize(
+    ("name", "gated"),
+    [("GGML_CUDA_FORCE_MMQ", False), ("HSA_OVERRIDE_GFX_VERSION", False), ("LLAMA_ARG_CTX_SIZE", False),
+     ("HIP_VISIBLE_DEVICES", True), ("LD_LIBRARY_PATH", False)],
+)  # fmt: skip
+def test_another_environment(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, name: str, *, gated: bool) -> None:
+    shelf.gate(environment={name: "1"} if gated else {})
+    if not gated:
+        monkeypatch.setenv(name, "1")
+    refusal = refused(shelf)
+    assert refusal["class"] == "other-environment"
+    assert name in refusal["detail"]
+
+
+def test_secrets_and_where_it_listens_are_no_other_environment(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.gate(environment={"CUDA_VISIBLE_DEVICES": "0"})
+    for name, value in {"LLAMA_API_KEY": "x", "LLAMA_ARG_PORT": "80", "CUDA_VISIBLE_DEVICES": "0"}.items():
+        monkeypatch.setenv(name, value)
+    passes(shelf)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ("-c 8192 -np 1", "--ctx-size: 8192, not 4096"),
+        ("-c 4096", "--parallel: without it, not 1"),
+        ("-c 4096 -np 1 --no-mmap", "--no-mmap: given, not without it"),
+    ],
+)
+def test_another_flag_set(shelf: Shelf, flags: str, told: str) -> None:
+    shelf.gate()
+    refusal = refused(shelf, "--flags", flags)
+    assert (refusal["class"], refusal["detail"]) == (
+        "other-flags", f"no gated server had these flags; the nearest differs in {told}",
+    )  # fmt: skip
+
+
+def test_the_same_flags_in_other_words(shelf: Shelf) -> None:
+    shelf.gate()
+    passes(shelf, "--flags", "--parallel 1 --ctx-size 4096 --host 0.0.0.0 --port 80 --api-key x --metrics")
+    document = passes(shelf, "--flags", " ".join((*DRAFT_FLAGS, "-m", "target.gguf", "-md", "draft.gguf")))
+    assert [model["path"] for model in document["models"]] == ["target.gguf", "draft.gguf"]
+    assert document["not_compared"] == ["signature (--allowed-signers)"]
+
+
+def test_the_flags_of_a_server_that_did_not_finish_are_not_covered(shelf: Shelf) -> None:
+    shelf.gate(arms=[arm("no-draft-1", FLAGS, complete=False)])
+    assert refused(shelf, "--flags", " ".join(FLAGS))["detail"] == "no server of this receipt ran to its end"
+
+
+# -- refused: the verdict --------------------------------------------------------------------------------
+
+
+def test_a_red_receipt(shelf: Shelf) -> None:
+    shelf.red()
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["detail"]) == (
+        "red", "its newest receipt for heron is red: crash, it aborted",
+    )  # fmt: skip
+
+
+def test_an_inconclusive_receipt(shelf: Shelf) -> None:
+    shelf.gate(
+        verdict="inconclusive", checks=[{"name": "liveness", "verdict": "inconclusive", "detail": "no drafts"}]
+    )
+    assert refused(shelf)["class"] == "inconclusive"
+
+
+def test_the_newest_receipt_counts(shelf: Shelf) -> None:
+    shelf.gate()
+    shelf.red()
+    assert refused(shelf, "--flags", " ".join(FLAGS))["class"] == "red"
+    shelf.gate()
+    passes(shelf)
+
+
+def test_a_red_job_is_not_hidden_by_a_green_one(shelf: Shelf) -> None:
+    shelf.red(job="heron.cpu.draft-7")
+    shelf.gate(job="heron.cpu.draft-3")
+    assert "(job heron.cpu.draft-7)" in refused(shelf)["detail"]
+    shelf.gate(job="heron.cpu.draft-7")
+    assert len(passes(shelf)["receipts"]) == 2
+
+
+def test_another_binary_that_was_red_is_no_matter(shelf: Shelf) -> None:
+    shelf.gate()
+    shelf.red(tree={**shelf.document()["tree"], "binary_sha256": "0" * 64})
+    passes(shelf)
+
+
+def test_a_red_gate_of_other_libraries_is_no_matter(shelf: Shelf) -> None:
+    shelf.gate()
+    before = shelf.library.read_bytes()
+    shelf.library.write_bytes(b"a bad rebuild")
+    shelf.red()
+    assert refused(shelf)["class"] == "red"
+    shelf.library.write_bytes(before)
+    passes(shelf)
+
+
+def test_a_stale_receipt(shelf: Shelf, clock: Callable[[timedelta], None]) -> None:
+    shelf.gate()
+    clock(timedelta(days=9, hours=2))
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["detail"]) == ("stale", "its receipt is 9 d 2 h old, and may be 7 d")
+    passes(shelf, "--max-age", "10d")
+    assert passes(shelf, "--max-age", "any")["max_age_seconds"] is None
+
+
+def test_exactly_as_old_as_may_be_is_fresh(shelf: Shelf, clock: Callable[[timedelta], None]) -> None:
+    shelf.gate()
+    clock(timedelta(days=7))
+    passes(shelf)
+    clock(timedelta(days=7, seconds=1))
+    assert refused(shelf)["class"] == "stale"
+
+
+def test_a_clock_that_went_backwards(shelf: Shelf, clock: Callable[[timedelta], None]) -> None:
+    shelf.gate()
+    clock(timedelta(minutes=-4))
+    passes(shelf)
+    clock(timedelta(minutes=-6))
+    refusal = refused(shelf, "--max-age", "any")
+    assert (refusal["class"], refusal["detail"]) == (
+        "future", "its receipt is of 2026-09-01T12:00:00+00:00, which is yet to come: a clock is wrong",
+    )  # fmt: skip
+
+
+# -- refused: what was tampered with ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["the oldest", "the newest"])
+def test_a_receipt_edited_by_one_byte(shelf: Shelf, which: int) -> None:
+    path = (shelf.gate(), shelf.gate())[which]
+    content = bytearray(path.read_bytes())
+    content[-1] = ord(" ")
+    path.write_bytes(content)
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["where"]) == ("edited", f"{path.parent.name}/receipt.json")
+
+
+def test_a_red_receipt_made_green(shelf: Shelf) -> None:
+    path = shelf.red()
+    path.write_text(path.read_text().replace('"fail"', '"pass"'))
+    assert refused(shelf)["class"] == "edited"
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["emptied", "removed"])
+def test_a_log_that_is_not_what_it_was(shelf: Shelf, *, keep: bool) -> None:
+    path = shelf.gate()
+    log = path.with_name("draft-3.log")
+    if keep:
+        log.write_bytes(b"")
+    else:
+        log.unlink()
+    refusal = refused(shelf)
+    told = "was edited" if keep else "is gone"
+    assert (refusal["class"], refusal["detail"]) == ("changed-log", f"its log draft-3.log {told}")
+
+
+def test_a_removed_red_receipt(shelf: Shelf) -> None:
+    shelf.gate()
+    red = shelf.red()
+    shutil.rmtree(red.parent)
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["detail"]) == ("broken-chain", "the newest receipt is gone")
+
+
+def test_a_red_receipt_removed_from_the_middle(shelf: Shelf) -> None:
+    shelf.gate()
+    red = shelf.red()
+    shelf.gate(tree={**shelf.document()["tree"], "binary_sha256": "0" * 64})
+    shutil.rmtree(red.parent)
+    refusal = refused(shelf)
+    assert (refusal["class"], refusal["where"]) == ("broken-chain", f"{red.parent.name}/receipt.json")
+
+
+@pytest.mark.parametrize("head", [None, "rubbish", f"{'0' * 64}  ../../etc/receipt.json\n"])
+def test_a_head_that_is_lost_or_damaged(shelf: Shelf, head: str | None) -> None:
+    shelf.gate()
+    (shelf.store.root / "HEAD").unlink()
+    if head is not None:
+        (shelf.store.root / "HEAD").write_text(head)
+    assert refused(shelf)["class"] == "broken-chain"
+
+
+def test_a_receipt_that_was_put_there_counts_for_nothing(shelf: Shelf) -> None:
+    green = shelf.gate()
+    shutil.copytree(green.parent, shelf.root / "kept")
+    shutil.rmtree(shelf.store.root)
+    shelf.red()
+    shutil.copytree(shelf.root / "kept", shelf.store.root / "20990101T000000Z-planted")
+    assert refused(shelf)["class"] == "red"
+
+
+def test_a_receipt_behind_a_symbolic_link(shelf: Shelf) -> None:
+    path = shelf.gate()
+    path.parent.rename(shelf.root / "elsewhere")
+    path.parent.symlink_to(shelf.root / "elsewhere")
+    assert refused(shelf)["class"] == "broken-chain"
+
+
+def test_escapes_in_a_receipt_reach_no_terminal(shelf: Shelf) -> None:
+    shelf.red(checks=[{"name": "crash", "verdict": "fail", "detail": "\x1b[31mred\x07\nverify PASS"}])
+    outcome = verify(shelf)
+    assert outcome.status == 1
+    assert not {"\x1b", "\x07"} & set(outcome.out)
+    assert len(outcome.out.splitlines()) == 3
+
+
+# -- signatures ------------------------------------------------------------------------------------------
+
+
+def test_signatures(shelf: Shelf) -> None:
+    keys = shelf.root / "keys"
+    ada, eve = make_key(keys, "ada"), make_key(keys, "eve")
+    allowed = allow(keys, ada=ada)
+    shelf.gate()
+    assert refused(shelf, "--allowed-signers", allowed)["class"] == "unsigned"
+    shelf.gate(key=SshSigner(eve))
+    refusal = refused(shelf, "--allowed-signers", allowed)
+    assert (refusal["class"], "not one of an allowed signer" in refusal["detail"]) == ("bad-signature", True)
+    path = shelf.gate(key=SshSigner(ada))
+    document = passes(shelf, "--allowed-signers", allowed)
+    assert document["receipts"][0]["signer"] == "ada@example.org"
+    assert "signature (--allowed-signers)" not in document["not_compared"]
+    path.with_name("receipt.json.sig").write_text("rubbish")
+    assert refused(shelf, "--allowed-signers", allowed)["class"] == "bad-signature"
+
+
+def test_a_forged_chain_does_not_pass_for_a_signed_one(shelf: Shelf) -> None:
+    keys = shelf.root / "keys"
+    ada = make_key(keys, "ada")
+    red = shelf.red(key=SshSigner(ada))
+    signature = red.with_name("receipt.json.sig").read_bytes()
+    shutil.rmtree(shelf.store.root)
+    forged = shelf.gate()
+    forged.with_name("receipt.json.sig").write_bytes(signature)
+    assert refused(shelf, "--allowed-signers", allow(keys, ada=ada))["class"] == "bad-signature"
+
+
+def test_the_map_names_the_allowed_signers(shelf: Shelf) -> None:
+    allow(shelf.root, ada=make_key(shelf.root / "keys", "ada"))
+    (shelf.root / "upstream-map.toml").write_text(
+        '[upstream]\nremote = "up"\nref = "up/master"\n[gate]\nallowed_signers = "allowed_signers"\n'
+    )
+    shelf.gate()
+    assert refused(shelf, "--map", "upstream-map.toml")["class"] == "unsigned"
+
+
+# -- could not look, wrong use ---------------------------------------------------------------------------
+
+
+def test_what_cannot_be_looked_at_exits_3(shelf: Shelf) -> None:
+    for words, told in (
+        ((), "there is no folder of receipts"),
+        (("--model", "nowhere.gguf"), None),
+        (("--allowed-signers", "nowhere"), "the file of allowed signers is not there"),
+    ):
+        outcome = verify(shelf, *words)
+        assert (outcome.status, outcome.out) == (3, "")
+        assert told is None or outcome.told()[0] == told
+        if not words:
+            shelf.gate()
+    outcome = verify(shelf, binary=shelf.root / "nowhere")
+    assert (outcome.status, outcome.told()[0]) == (3, "there is no program at this path")
+
+
+@pytest.mark.parametrize("words", [("--max-age", "soon"), ("--flags", "'open"), ("--max-age", "-7d")])
+def test_wrong_use_exits_2(shelf: Shelf, words: tuple[str, ...]) -> None:
+    shelf.gate()
+    outcome = verify(shelf, *words)
+    assert (outcome.status, outcome.out) == (2, "")
+
+
+def test_the_clock_is_the_real_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert abs(cli.now() - datetime.now(UTC)) < timedelta(minutes=1)
