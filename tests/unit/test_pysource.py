@@ -10,7 +10,7 @@ from forkguard.core.pysource import parse_python, python_tokens
 from forkguard.core.registries import entries
 from forkguard.core.syntax import PieceKind
 
-CONSTANTS = b'''\
+CONSTANTS = b"""\
 import gguf
 
 MODEL_ARCH_NAMES = {
@@ -34,7 +34,7 @@ class OneModel(Base):
         if self.arch == MODEL_ARCH.ONE:
             return 1
         return 2
-'''
+"""
 
 
 def test_tables_give_an_entry_for_each_member() -> None:
