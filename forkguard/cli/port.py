@@ -26,6 +26,7 @@ from forkguard.core.forge import repository_of
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import Hazards, PortOptions, PortStatus, archs_touched
+from forkguard.core.strangers import Doing
 from forkguard.errors import ExitCode, ForkguardError, UsageProblem
 from forkguard.reports.port import abort_json, abort_text, port_json, port_text
 from forkguard.workflows.base import find_base
@@ -49,6 +50,12 @@ TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105  (a name, not a token)
 @click.option("--dry-run", is_flag=True, help="Show the plan and every hunk; write nothing.")
 @click.option("--squash", is_flag=True, help="Make one commit of a request that has several.")
 @click.option("--follow", is_flag=True, help="Take an open request whose head moved since it was pinned.")
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice([doing.value for doing in Doing]),
+    help="What a change that is not merged may do: you have looked at it (repeatable).",
+)
 @click.option("--force", is_flag=True, help="Port also where it brings a hazard that upstream has not.")
 @output_options(("text", "json"))
 @project_options
@@ -60,6 +67,7 @@ def command(
     dry_run: bool,
     squash: bool,
     follow: bool,
+    allow: tuple[str, ...],
     force: bool,
     format_: str,
     output: Path | None,
@@ -117,7 +125,7 @@ def command(
             report = skip_pick(pull, tools=tools)
         else:
             assert wanted is not None  # noqa: S101  (checked above)
-            options = PortOptions(force=force, squash=squash, follow=follow, dry_run=dry_run)
+            options = PortOptions(force=force, squash=squash, follow=follow, dry_run=dry_run, allow=frozenset(allow))
             report = port(wanted, fork=project.fork, upstream=project.upstream, tools=tools, options=options)
     text = port_json(report) if format_ == "json" else rendered(port_text(report), color=color, output=output)
     deliver(text, output=output)

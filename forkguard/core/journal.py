@@ -54,7 +54,6 @@ class Journal(BaseModel):
     resolved: Mapping[int, TreeHash] = {}
     skipped: tuple[int, ...] = ()
     force: bool = False
-    allow: tuple[str, ...] = ()
     tip: CommitHash | None = None
     branch_before: CommitHash | None = None
     files_before: Mapping[str, bytes | None] = {}

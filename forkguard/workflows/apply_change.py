@@ -24,9 +24,9 @@ from forkguard.core.names import BlobHash, TreeHash, TreePath
 from forkguard.core.own_names import is_cxx
 from forkguard.core.porting import HunkReport, MissingName, Pick
 from forkguard.core.trees import Tree, TreeEntry
-from forkguard.errors import CouldNotWork
 from forkguard.ports import Bench
 from forkguard.workflows.join_additions import join_additions
+from forkguard.workflows.strangers import check_paths
 from forkguard.workflows.translate_change import Remark, Translated, translate
 
 OURS_LABEL = "fork"
@@ -76,17 +76,6 @@ def apply_pick(
         found = _strays(bench, judged, ours=ours, merged=merged.tree)
         return Applied(merged.tree, None, reports, missing=missing, strays=found)
     return Applied(None, merged, reports, _conflicts(bench, merged, change), missing)
-
-
-def check_paths(files: Sequence[FileChange]) -> None:
-    """Raise `CouldNotWork` for a change that writes where a checkout must not: `.git`, `..`."""
-    for file in files:
-        for part in file.path.split("/"):
-            if part in ("", ".", "..") or part.lower().rstrip(". ") in (".git", "git~1"):
-                raise CouldNotWork(
-                    f"the change writes to {file.path!r}, which no checkout may hold",
-                    hint="do not port this request; look at it with git show",
-                )
 
 
 def _judge(

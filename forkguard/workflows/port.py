@@ -25,9 +25,10 @@ from forkguard.core.porting import (
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.workflows.apply_change import apply_pick
 from forkguard.workflows.find_change import Places, Wanted, find_source, squashed
-from forkguard.workflows.port_report import port_report
+from forkguard.workflows.port_report import changed_files, port_report
 from forkguard.workflows.port_tools import PLAIN, PortTools, Replay
 from forkguard.workflows.resolutions import keep_resolutions, reuse_resolutions
+from forkguard.workflows.strangers import check_change
 from forkguard.workflows.write_patchset import new_files, read_manifest
 
 # -- the three ways in -----------------------------------------------------------------------------------
@@ -69,9 +70,16 @@ def port(wanted: Wanted, *, fork: Side, upstream: Side, tools: PortTools, option
         patchset=source.patchset,
         upstream=upstream.commit,
         force=options.force,
-        allow=tuple(sorted(options.allow)),
     )
-    return _run(journal, tools, dry_run=options.dry_run)
+    said = check_change(
+        source,
+        changed_files(source, tools.bench),
+        bench=tools.bench,
+        ours=tools.bench.commit(fork.commit).tree,
+        allow=options.allow,
+    )
+    report = _run(journal, tools, dry_run=options.dry_run)
+    return replace(report, notes=(*report.notes, *said))
 
 
 def _check_pin(source: Source, manifest: Manifest | None, options: PortOptions) -> None:

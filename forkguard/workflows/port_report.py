@@ -5,7 +5,8 @@ from dataclasses import replace
 from forkguard.core.hunks import FileChange
 from forkguard.core.journal import Journal
 from forkguard.core.patchset import FollowUp
-from forkguard.core.porting import Hazards, MissingName, PortReport, PortStatus, Stat, blocking
+from forkguard.core.porting import Hazards, MissingName, PortReport, PortStatus, Source, Stat, blocking
+from forkguard.ports import Bench
 from forkguard.workflows.closure import find_follow_ups, find_prerequisites
 from forkguard.workflows.conflict_history import with_history
 from forkguard.workflows.port_tools import PortTools, Replay
@@ -53,20 +54,19 @@ def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: Por
     )
 
 
-def _changed(journal: Journal, tools: PortTools) -> tuple[FileChange, ...]:
-    """What the whole request changes upstream."""
-    picks = journal.source.picks
+def changed_files(source: Source, bench: Bench) -> tuple[FileChange, ...]:
+    """What a whole change does, pick by pick."""
     return tuple(
         file
-        for pick in picks
-        for file in tools.bench.diff(tools.bench.commit(pick.before).tree, tools.bench.commit(pick.commit).tree)
+        for pick in source.picks
+        for file in bench.diff(bench.commit(pick.before).tree, bench.commit(pick.commit).tree)
     )
 
 
 def _needed(journal: Journal, replay: Replay, tools: PortTools) -> tuple[MissingName, ...]:
     found = find_prerequisites(
         journal.source,
-        _changed(journal, tools),
+        changed_files(journal.source, tools.bench),
         repo=tools.fork,
         bench=tools.bench,
         ours=tools.bench.commit(journal.onto).tree,
@@ -82,7 +82,7 @@ def _follow_ups(journal: Journal, tools: PortTools) -> tuple[FollowUp, ...]:
     declared = manifest.follow_ups if manifest else ()
     if journal.upstream is None:
         return declared
-    files = _changed(journal, tools)
+    files = changed_files(journal.source, tools.bench)
     found = find_follow_ups(journal.source, files, repo=tools.fork, tip=journal.upstream, onto=journal.onto)
     commits, pulls = {item.commit for item in declared}, {item.pull for item in declared if item.commit is None}
     return (*declared, *(item for item in found if item.commit not in commits and item.pull not in pulls))
