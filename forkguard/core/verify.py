@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from pathlib import PurePath
 
 from forkguard.core.receipts import Link, ReadFile, ReadModel, Receipt
 from forkguard.core.server_flags import FlagSet, flag_set
@@ -197,7 +196,7 @@ def _model_problem(receipt: Receipt, question: Question) -> tuple[Reason, str] |
 
 
 def _other_model(asked: ModelNow, listed: Sequence[ReadModel]) -> tuple[Reason, str]:
-    name = PurePath(asked.path).name
+    name = _name(asked.path)
     if any(model.name == name for model in listed):
         return Reason.CHANGED_MODEL, f"{name} has other bytes than when it was gated"
     names = ", ".join(model.name for model in listed) or "no model"
@@ -220,17 +219,17 @@ def changed_library(listed: Sequence[ReadFile], now: LibrariesNow) -> str | None
     """
     names: dict[str, set[str]] = {}
     for file in listed:
-        names.setdefault(PurePath(file.path).name, set()).add(file.sha256)
+        names.setdefault(_name(file.path), set()).add(file.sha256)
     every = {file.sha256 for file in listed}
     if now.missing:
         return f"{now.missing[0]} is not found by the loader"
-    for name, sha256 in (*now.beside.items(), *((PurePath(path).name, sha) for path, sha in now.resolved.items())):
+    for name, sha256 in (*now.beside.items(), *((_name(path), sha) for path, sha in now.resolved.items())):
         if name not in names and sha256 not in every:
             return f"{name} would be loaded, and was not gated"
         if name in names and sha256 not in names[name]:
             return f"{name} has other bytes than when it was gated"
     for file in listed:
-        if PurePath(file.path).name in now.beside:
+        if _name(file.path) in now.beside:
             continue
         there = now.at(file.path)
         if there != file.sha256:
@@ -247,6 +246,10 @@ def _environment_problem(receipt: Receipt, question: Question) -> tuple[Reason, 
         if before.get(name) != now.get(name)
     ]
     return (Reason.OTHER_ENVIRONMENT, "; ".join(told)) if told else None
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _value(environment: Mapping[str, str], name: str) -> str:

@@ -1,71 +1,20 @@
 """`forkguard verify`, whole: what it lets through, and each thing that it refuses."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 
 from forkguard.adapters.server_files import hash_file
-from forkguard.adapters.signing import SshSigner
 from forkguard.cli import verify as cli
-from tests.support.commands import Outcome, forkguard
-from tests.support.receipts import DRAFT_FLAGS, FINISHED, FLAGS, Shelf, arm
-from tests.support.signers import allow, make_key
+from tests.support.commands import forkguard
+from tests.support.receipts import DRAFT_FLAGS, FLAGS, Shelf, arm
+from tests.support.verifying import passes, refused, verify
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/verify.json").read_text())
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
-    """Says how long after the gate's end it is now; an hour, unless set."""
-
-    def set_to(after: timedelta) -> None:
-        monkeypatch.setattr(cli, "now", lambda: FINISHED + after)
-
-    set_to(timedelta(hours=1))
-    return set_to
-
-
-@pytest.fixture
-def shelf(tmp_path: Path, clock: Callable[[timedelta], None], monkeypatch: pytest.MonkeyPatch) -> Shelf:
-    for name in list(os.environ):
-        if name.startswith(("GGML_", "LLAMA_", "CUDA_", "HIP_", "HSA_", "NVIDIA_", "LD_", "OMP_", "MALLOC_")):
-            monkeypatch.delenv(name)
-    return Shelf(tmp_path / "shelf")
-
-
-def verify(shelf: Shelf, *words: str | Path, binary: Path | None = None) -> Outcome:
-    return forkguard("verify", binary or shelf.binary, "--receipts", shelf.store.root, *words, cwd=shelf.root)
-
-
-def refused(shelf: Shelf, *words: str | Path, binary: Path | None = None) -> dict[str, Any]:
-    """The refusal, which is the same as text and as JSON, and exits 1."""
-    outcome = verify(shelf, *words, "--format", "json", binary=binary)
-    assert outcome.status == 1, outcome.out + outcome.err
-    document = json.loads(outcome.out)
-    jsonschema.validate(document, SCHEMA)
-    refusal: dict[str, Any] = document["refusal"]
-    text = verify(shelf, *words, binary=binary)
-    assert text.status == 1
-    first, _, last = text.out.splitlines()
-    assert first.startswith(f"verify REFUSED [{refusal['class']}]: ")
-    assert last == f"  next:  {refusal['hint']}"
-    assert (document["verdict"], document["receipts"]) == ("refused", [])
-    return refusal
-
-
-def passes(shelf: Shelf, *words: str | Path, binary: Path | None = None) -> dict[str, Any]:
-    outcome = verify(shelf, *words, "--format", "json", binary=binary)
-    assert outcome.status == 0, outcome.out + outcome.err
-    document: dict[str, Any] = json.loads(outcome.out)
-    jsonschema.validate(document, SCHEMA)
-    return document
 
 
 # -- covered ---------------------------------------------------------------------------------------------
@@ -320,128 +269,6 @@ def test_a_clock_that_went_backwards(shelf: Shelf, clock: Callable[[timedelta], 
     assert (refusal["class"], refusal["detail"]) == (
         "future", "its receipt is of 2026-09-01T12:00:00+00:00, which is yet to come: a clock is wrong",
     )  # fmt: skip
-
-
-# -- refused: what was tampered with ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("which", [0, 1], ids=["the oldest", "the newest"])
-def test_a_receipt_edited_by_one_byte(shelf: Shelf, which: int) -> None:
-    path = (shelf.gate(), shelf.gate())[which]
-    content = bytearray(path.read_bytes())
-    content[-1] = ord(" ")
-    path.write_bytes(content)
-    refusal = refused(shelf)
-    assert (refusal["class"], refusal["where"]) == ("edited", f"{path.parent.name}/receipt.json")
-
-
-def test_a_red_receipt_made_green(shelf: Shelf) -> None:
-    path = shelf.red()
-    path.write_text(path.read_text().replace('"fail"', '"pass"'))
-    assert refused(shelf)["class"] == "edited"
-
-
-@pytest.mark.parametrize("keep", [True, False], ids=["emptied", "removed"])
-def test_a_log_that_is_not_what_it_was(shelf: Shelf, *, keep: bool) -> None:
-    path = shelf.gate()
-    log = path.with_name("draft-3.log")
-    if keep:
-        log.write_bytes(b"")
-    else:
-        log.unlink()
-    refusal = refused(shelf)
-    told = "was edited" if keep else "is gone"
-    assert (refusal["class"], refusal["detail"]) == ("changed-log", f"its log draft-3.log {told}")
-
-
-def test_a_removed_red_receipt(shelf: Shelf) -> None:
-    shelf.gate()
-    red = shelf.red()
-    shutil.rmtree(red.parent)
-    refusal = refused(shelf)
-    assert (refusal["class"], refusal["detail"]) == ("broken-chain", "the newest receipt is gone")
-
-
-def test_a_red_receipt_removed_from_the_middle(shelf: Shelf) -> None:
-    shelf.gate()
-    red = shelf.red()
-    shelf.gate(tree={**shelf.document()["tree"], "binary_sha256": "0" * 64})
-    shutil.rmtree(red.parent)
-    refusal = refused(shelf)
-    assert (refusal["class"], refusal["where"]) == ("broken-chain", f"{red.parent.name}/receipt.json")
-
-
-@pytest.mark.parametrize("head", [None, "rubbish", f"{'0' * 64}  ../../etc/receipt.json\n"])
-def test_a_head_that_is_lost_or_damaged(shelf: Shelf, head: str | None) -> None:
-    shelf.gate()
-    (shelf.store.root / "HEAD").unlink()
-    if head is not None:
-        (shelf.store.root / "HEAD").write_text(head)
-    assert refused(shelf)["class"] == "broken-chain"
-
-
-def test_a_receipt_that_was_put_there_counts_for_nothing(shelf: Shelf) -> None:
-    green = shelf.gate()
-    shutil.copytree(green.parent, shelf.root / "kept")
-    shutil.rmtree(shelf.store.root)
-    shelf.red()
-    shutil.copytree(shelf.root / "kept", shelf.store.root / "20990101T000000Z-planted")
-    assert refused(shelf)["class"] == "red"
-
-
-def test_a_receipt_behind_a_symbolic_link(shelf: Shelf) -> None:
-    path = shelf.gate()
-    path.parent.rename(shelf.root / "elsewhere")
-    path.parent.symlink_to(shelf.root / "elsewhere")
-    assert refused(shelf)["class"] == "broken-chain"
-
-
-def test_escapes_in_a_receipt_reach_no_terminal(shelf: Shelf) -> None:
-    shelf.red(checks=[{"name": "crash", "verdict": "fail", "detail": "\x1b[31mred\x07\nverify PASS"}])
-    outcome = verify(shelf)
-    assert outcome.status == 1
-    assert not {"\x1b", "\x07"} & set(outcome.out)
-    assert len(outcome.out.splitlines()) == 3
-
-
-# -- signatures ------------------------------------------------------------------------------------------
-
-
-def test_signatures(shelf: Shelf) -> None:
-    keys = shelf.root / "keys"
-    ada, eve = make_key(keys, "ada"), make_key(keys, "eve")
-    allowed = allow(keys, ada=ada)
-    shelf.gate()
-    assert refused(shelf, "--allowed-signers", allowed)["class"] == "unsigned"
-    shelf.gate(key=SshSigner(eve))
-    refusal = refused(shelf, "--allowed-signers", allowed)
-    assert (refusal["class"], "not one of an allowed signer" in refusal["detail"]) == ("bad-signature", True)
-    path = shelf.gate(key=SshSigner(ada))
-    document = passes(shelf, "--allowed-signers", allowed)
-    assert document["receipts"][0]["signer"] == "ada@example.org"
-    assert "signature (--allowed-signers)" not in document["not_compared"]
-    path.with_name("receipt.json.sig").write_text("rubbish")
-    assert refused(shelf, "--allowed-signers", allowed)["class"] == "bad-signature"
-
-
-def test_a_forged_chain_does_not_pass_for_a_signed_one(shelf: Shelf) -> None:
-    keys = shelf.root / "keys"
-    ada = make_key(keys, "ada")
-    red = shelf.red(key=SshSigner(ada))
-    signature = red.with_name("receipt.json.sig").read_bytes()
-    shutil.rmtree(shelf.store.root)
-    forged = shelf.gate()
-    forged.with_name("receipt.json.sig").write_bytes(signature)
-    assert refused(shelf, "--allowed-signers", allow(keys, ada=ada))["class"] == "bad-signature"
-
-
-def test_the_map_names_the_allowed_signers(shelf: Shelf) -> None:
-    allow(shelf.root, ada=make_key(shelf.root / "keys", "ada"))
-    (shelf.root / "upstream-map.toml").write_text(
-        '[upstream]\nremote = "up"\nref = "up/master"\n[gate]\nallowed_signers = "allowed_signers"\n'
-    )
-    shelf.gate()
-    assert refused(shelf, "--map", "upstream-map.toml")["class"] == "unsigned"
 
 
 # -- could not look, wrong use ---------------------------------------------------------------------------
