@@ -13,6 +13,7 @@ from typing import BinaryIO, Self
 
 import git
 
+from forkguard.adapters.rawlogs import RawLogs
 from forkguard.core.commits import Commit
 from forkguard.core.history import parse_blame
 from forkguard.core.names import BlobHash, CommitHash, RefName, TreePath, check_ref
@@ -61,12 +62,14 @@ _MISSING_SIGNS = (
 class GitRepository:
     """One repository, seen together with the objects of others (`alternates`: their object folders).
 
-    `work_tree` is the folder that is checked out, resolved; None for a bare repository. Use it in a `with`, so
+    `work_tree` is the folder that is checked out, resolved; None for a bare repository. `raw_logs` keeps what
+    `raw_log` answered. Use it in a `with`, so
     that no git process outlives the work.
     """
 
-    def __init__(self, path: Path, *, alternates: Sequence[Path] = ()) -> None:
+    def __init__(self, path: Path, *, alternates: Sequence[Path] = (), raw_logs: RawLogs | None = None) -> None:
         self.path = path
+        self._raw_logs = raw_logs
         self._alternates = tuple(alternates)
         self._shell = git.Git(str(path))
         if not path.is_dir():
@@ -320,11 +323,18 @@ class GitRepository:
         With `since`, only what came after that commit. Each of those lines is
         `:oldmode newmode oldblob newblob status<TAB>path`, against the first parent.
         """
+        kept = self._raw_logs.get(commit) if self._raw_logs is not None and since is None else None
+        out = kept if kept is not None else self._ask_raw_log(f"{since}..{commit}" if since else commit)
+        if self._raw_logs is not None and since is None and kept is None:
+            self._raw_logs.put(commit, out)
+        return out.decode("utf-8", "surrogateescape")
+
+    def _ask_raw_log(self, revisions: str) -> bytes:
         _, out, _ = self.run(
             "log", "--raw", "--no-abbrev", "--no-renames", "--first-parent", "--diff-merges=first-parent",
-            "--format=commit %H", f"{since}..{commit}" if since else commit,
+            "--format=commit %H", revisions,
         )  # fmt: skip
-        return out.decode("utf-8", "surrogateescape")
+        return out
 
     # -- changes by content --------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from forkguard.adapters.files import write_atomic
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map, read_text
 from forkguard.adapters.patchsets import PatchsetFolder
+from forkguard.adapters.rawlogs import RawLogs
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.rulefiles import bundled_rules
 from forkguard.adapters.trees import TreeStore
@@ -99,11 +100,15 @@ def open_project(
         if upstream_repo is not None:
             stack.enter_context(upstream_repo)
         alternates = [upstream_repo.objects] if upstream_repo is not None else []
-        fork_repo = stack.enter_context(GitRepository(fork_path(fork, settings, map_path), alternates=alternates))
+        cache = cache_folder(settings, map_path)
+        fork_repo = stack.enter_context(
+            GitRepository(
+                fork_path(fork, settings, map_path), alternates=alternates, raw_logs=RawLogs(cache / "histories")
+            )
+        )
         _refuse_shallow(fork_repo)
         fork_side = fork_side_of(fork_repo, settings.fork.ref if fork_ref is None else fork_ref)
         upstream_side = _upstream_side(settings, fork_repo, upstream_repo, upstream_ref)
-        cache = cache_folder(settings, map_path)
         yield Project(
             map=settings,
             map_path=map_path,
