@@ -33,6 +33,7 @@ from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import run_drift
 from forkguard.workflows.find_change import Wanted
 from forkguard.workflows.port import abort_port, continue_port, port, skip_pick
+from forkguard.workflows.port_stack import as_one, port_with_prerequisites
 from forkguard.workflows.port_tools import HazardCheck, PortTools
 
 _PULL = re.compile(r"#?([1-9]\d{0,8})")
@@ -48,6 +49,7 @@ TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105  (a name, not a token)
 @click.option("--skip", is_flag=True, help="Leave out the commit that conflicts, and go on with the next.")
 @click.option("--abort", "give_up", is_flag=True, help="Take the port in progress back.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and every hunk; write nothing.")
+@click.option("--with-prerequisites", "needed", is_flag=True, help="Port first what the change needs, as patchsets.")
 @click.option("--squash", is_flag=True, help="Make one commit of a request that has several.")
 @click.option("--follow", is_flag=True, help="Take an open request whose head moved since it was pinned.")
 @click.option(
@@ -65,6 +67,7 @@ def command(
     skip: bool,
     give_up: bool,
     dry_run: bool,
+    needed: bool,
     squash: bool,
     follow: bool,
     allow: tuple[str, ...],
@@ -126,7 +129,11 @@ def command(
         else:
             assert wanted is not None  # noqa: S101  (checked above)
             options = PortOptions(force=force, squash=squash, follow=follow, dry_run=dry_run, allow=frozenset(allow))
-            report = port(wanted, fork=project.fork, upstream=project.upstream, tools=tools, options=options)
+            sides = {"fork": project.fork, "upstream": project.upstream}
+            if needed:
+                report = as_one(port_with_prerequisites(wanted, **sides, tools=tools, options=options))
+            else:
+                report = port(wanted, **sides, tools=tools, options=options)
     text = port_json(report) if format_ == "json" else rendered(port_text(report), color=color, output=output)
     deliver(text, output=output)
     return int(ExitCode.FINDING if report.status in (PortStatus.CONFLICT, PortStatus.BLOCKED) else ExitCode.CLEAN)

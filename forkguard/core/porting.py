@@ -163,7 +163,8 @@ class PortReport:
     """Everything that one run of `forkguard port` has to say.
 
     `branch` is None, and `commits` are empty, where nothing was made. `worktree` is where a person resolves
-    the conflicts; `conflicts` are empty in every other state.
+    the conflicts; `conflicts` are empty in every other state. `before` are the ports of what this one needs.
+    Of a dry run, branch and commits are those that would be.
     """
 
     source: Source
@@ -186,6 +187,7 @@ class PortReport:
     notes: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()
     dry_run: bool = False
+    before: tuple["PortReport", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ def port_document(report: PortReport) -> dict[str, Any]:
         },
         "status": report.status.value,
         "fork": {"ref": report.fork_ref, "commit": report.onto.id},
-        "branch": report.branch,
-        "commits": list(report.commits),
+        "branch": None if report.dry_run else report.branch,
+        "commits": [] if report.dry_run else list(report.commits),
         "patchset": report.patchset,
         "hunks": [
             {
@@ -78,6 +78,7 @@ def port_document(report: PortReport) -> dict[str, Any]:
         "worktree": report.worktree,
         "blocked_by": list(report.blocked_by),
         "dry_run": report.dry_run,
+        "before": [port_document(one) for one in report.before],
         "notes": list(report.notes),
     }
 
@@ -120,7 +121,8 @@ def abort_text(report: AbortReport) -> RenderableType:
 
 def port_text(report: PortReport) -> RenderableType:
     """The report for a terminal: how it ended, what became of each hunk, what is left to do."""
-    parts: list[RenderableType] = [_head(report), "", _table(report.hunks)]
+    parts: list[RenderableType] = [part for one in report.before for part in (_head(one), "")]
+    parts += [_head(report), "", _table(report.hunks)]
     if report.conflicts:
         parts += ["", Text("Conflicts", style="bold"), *(_conflict_text(conflict) for conflict in report.conflicts)]
     needed = [name for name in report.missing if name.commit is not None]
@@ -128,6 +130,7 @@ def port_text(report: PortReport) -> RenderableType:
     if needed:
         parts += ["", Text("Prerequisites (upstream's names that the fork does not have)", style="bold")]
         parts += [_needed(name) for name in needed]
+        parts += [Text(f"  forkguard port {shlex.quote(report.source.word)} --with-prerequisites   ports them first")]
     if local:
         said = "Names that the fork's files do not have (look at these lines before you build)"
         parts += ["", Text(said, style="bold")]

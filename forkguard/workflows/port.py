@@ -206,7 +206,7 @@ def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False) -> PortRe
         kept = journal.worktree if journal.phase is Phase.CONFLICT else None
         return replace(report, status=PortStatus.BLOCKED, branch=None, commits=(), patchset_folder="", worktree=kept)
     if dry_run:
-        return replace(report, branch=None, commits=())
+        return report
     return _finish(journal, replay, report, tools)
 
 

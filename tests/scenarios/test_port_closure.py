@@ -170,6 +170,56 @@ def test_names_that_the_fork_lacks_are_named_with_who_brought_them(desk: Desk, h
     ]
 
 
+def test_what_it_needs_is_ported_first(desk: Desk, history: MiniHistory) -> None:
+    needy_requests(history)
+
+    document = desk.json("port", "303", "--with-prerequisites", status=0)
+
+    jsonschema.validate(document, SCHEMA)
+    assert [(one["pr"], one["status"], one["branch"]) for one in document["before"]] == [
+        (301, "applied", "forkguard/301"),
+        (302, "applied", "forkguard/302"),
+    ]
+    assert document["prerequisites"] == []
+    fork = history.fork
+    assert fork.git("log", "--format=%s", "production..forkguard/303").splitlines() == [
+        "heron : keep rows (#303)",
+        "rows : a limit (#302)",
+        "rows : keep some (#301)",
+    ]
+    assert (desk.path / "patchsets/series").read_text() == "301\n302\n303\n"
+    again = desk.json("port", "303", "--with-prerequisites", status=0)
+    assert again["commits"] == document["commits"]
+
+
+def test_the_plan_of_what_it_needs(desk: Desk, history: MiniHistory) -> None:
+    needy_requests(history)
+    before = everything_below(history.fork.path)
+
+    document = desk.json("port", "303", "--with-prerequisites", "--dry-run", status=0)
+
+    assert [(one["pr"], one["status"], one["branch"]) for one in document["before"]] == [
+        (301, "applied", None),
+        (302, "applied", None),
+    ]
+    assert everything_below(history.fork.path) == before
+    assert desk.stack_files() == {}
+
+
+def test_a_prerequisite_that_conflicts_stops_the_rest_until_it_is_resolved(desk: Desk, history: MiniHistory) -> None:
+    needy_requests(history)
+    history.fork.commit("ours: limits", {"src/limits.h": "#define OUR_LIMIT 5\n"})
+
+    stopped = desk.json("port", "303", "--with-prerequisites", status=1)
+    assert (stopped["pr"], stopped["status"], [one["pr"] for one in stopped["before"]]) == (302, "conflict", [301])
+    (Path(stopped["worktree"]) / "src/limits.h").write_text("#define OUR_LIMIT 5\n#define WIDEST_ROW 4\n")
+    desk.json("port", "--continue", status=0)
+    document = desk.json("port", "303", "--with-prerequisites", status=0)
+
+    assert document["before"][1]["hunks"][0]["detail"].startswith("resolved as before: resolutions/")
+    assert "OUR_LIMIT" in history.fork.text("src/limits.h", ref="forkguard/303")
+
+
 def test_names_that_the_change_brings_itself_are_no_prerequisites(desk: Desk, history: MiniHistory) -> None:
     heron = text_of(history, HERON)
     uses = heron.replace("    res->t_embd = cur;\n", "    keep_rows(cur, 1);\n    res->t_embd = cur;\n")
