@@ -64,6 +64,11 @@ class Bandwidth:
     source: Source
     device: str
 
+    @property
+    def at_most(self) -> float:
+        """Bytes per second that are believed to be possible."""
+        return self.bytes_per_second * (MEASURED_SLACK if self.source is Source.MEASURED else 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
@@ -75,8 +80,7 @@ class Ceiling:
     @property
     def rate(self) -> float:
         """Passes of the target per second that are possible: without a draft, tokens per second."""
-        slack = MEASURED_SLACK if self.bandwidth.source is Source.MEASURED else 1.0
-        return slack * self.bandwidth.bytes_per_second / self.bytes_per_token
+        return self.bandwidth.at_most / self.bytes_per_token
 
     def told(self) -> str:
         """The ceiling in words."""
@@ -137,7 +141,7 @@ def bytes_per_token(tensors: Iterable[TensorSize], *, experts: int = 0, experts_
 def ceiling(
     bytes_per_token: int | None, *, given: float | None, known: Bandwidth | None, measured: Bandwidth | None
 ) -> Ceiling | None:
-    """The ceiling by the best source: the map's GB/s, else the device's, else what was measured.
+    """The ceiling by the map's GB/s, else by the data sheet or by what was measured, whichever is more.
 
     None where the bytes or all of the bandwidths are unknown, or where weights this small may sit in a cache
     (unless the map gives the bandwidth).
@@ -146,7 +150,7 @@ def ceiling(
         return None
     if given is not None:
         return Ceiling(bytes_per_token, Bandwidth(given * GB, Source.MAP, "this machine"))
-    found = known or measured
-    if found is None or bytes_per_token <= FITS_A_CACHE:
+    found = [one for one in (known, measured) if one is not None]
+    if not found or bytes_per_token <= FITS_A_CACHE:
         return None
-    return Ceiling(bytes_per_token, found)
+    return Ceiling(bytes_per_token, max(found, key=lambda one: one.at_most))

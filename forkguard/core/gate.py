@@ -4,10 +4,14 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from forkguard.core.completion import Answer
 from forkguard.core.logfacts import LogSummary
 from forkguard.core.prompts import Prompt
+
+if TYPE_CHECKING:
+    from forkguard.core.measured import Measured
 
 
 class Verdict(StrEnum):
@@ -257,6 +261,7 @@ class GateReport:
     finished: str
     version: str
     warnings: tuple[str, ...] = field(default=())
+    measured: "Measured | None" = None
 
     @property
     def verdict(self) -> Verdict:

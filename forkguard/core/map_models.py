@@ -94,6 +94,9 @@ class GateTable(Table):
     the numbers of drafted tokens, `timeout` seconds for one request, `near_tie_gap` a top-2 logprob gap, `args`
     further words for every server. `profiles` are those of `gate --matrix`; `sign_key` signs receipts, and
     `allowed_signers` says whose signatures count (see ssh-keygen(1)).
+
+    For `performance`: `runs` of each task, tasks of a round in a `shared_process`, and the two halves of the ceiling,
+    `memory_bandwidth` in GB/s and `bytes_per_token`; for `quality`: a JSONL file of `questions`.
     """
 
     target: Text | None = None
@@ -112,6 +115,11 @@ class GateTable(Table):
     args: tuple[Text, ...] = ()
     near_tie_gap: Annotated[float, Field(gt=0)] | None = None
     timeout: Annotated[float, Field(gt=0)] | None = None
+    runs: Count | None = None
+    shared_process: bool = False
+    memory_bandwidth: Annotated[float, Field(gt=0)] | None = None
+    bytes_per_token: Count | None = None
+    questions: Text | None = None
     profiles: tuple[Text, ...] = ()
     sign_key: Text | None = None
     allowed_signers: Text | None = None

@@ -1,9 +1,9 @@
 """What a gate was told by a measurement: checks for the verdict, and what they rest on for the receipt."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
-from forkguard.core.gate import Check
+from forkguard.core.gate import Check, CheckName, GateReport, Verdict
 from forkguard.core.measurements import BadRecord, read_measurement
 from forkguard.core.performance import Analysis
 from forkguard.core.performance_checks import Previous
@@ -38,3 +38,21 @@ def previous_measurement(receipt: Mapping[str, object], *, name: str) -> Previou
         return Previous(name, box, read_measurement(speed.get("recorded")))
     except BadRecord:
         return None
+
+
+def attach(report: GateReport, measured: Measured, *, finished: str) -> GateReport:
+    """The report with what was measured in the place of its checks of the same name."""
+    found = {check.name: check for check in measured.checks}
+    checks = tuple(found.get(check.name, check) for check in report.checks)
+    return replace(report, checks=checks, measured=measured, finished=finished)
+
+
+def not_measured(report: GateReport, names: Collection[CheckName], why: str) -> GateReport:
+    """The report with the reason why these checks, which were asked for, could not run."""
+    checks = tuple(
+        Check(check.name, Verdict.INCONCLUSIVE, "not-measured", f"not measured: {why}")
+        if check.name in names
+        else check
+        for check in report.checks
+    )
+    return replace(report, checks=checks)

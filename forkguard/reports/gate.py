@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from forkguard.core.completion import Answer
 from forkguard.core.gate import Arm, Asked, Check, CheckName, GateReport, ServerEnd, Suspect, Trouble, Verdict
+from forkguard.reports import performance
 
 SCHEMA = "forkguard/gate@1"
 
@@ -19,7 +20,10 @@ _LINE_LENGTH = 200
 
 def to_json(report: GateReport) -> str:
     """One JSON document, pure ASCII, so that nothing in a log can reach a terminal through it."""
-    return json.dumps(_document(report), indent=2) + "\n"
+    document = _document(report)
+    if report.measured is not None:
+        document["measurements"] = performance.to_document(report.measured)
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _document(report: GateReport) -> dict[str, object]:
@@ -158,6 +162,8 @@ def to_text(report: GateReport, *, receipt: str | None) -> str:
     lines += [_check_line(check, told=check is reason) for check in report.checks]
     lines += [f"  --    {one.name:12} not run: {one.reason}" for one in report.not_run]
     lines += ["", *_arm_lines(report.arms), ""]
+    if report.measured is not None:
+        lines += [f"  {line}" for line in performance.to_lines(report.measured)] + [""]
     lines += [f"  warning: {warning}" for warning in report.warnings]
     if receipt is not None:
         lines.append(f"receipt: {receipt}")

@@ -13,15 +13,24 @@ _WIDE = " (wide)"
 
 
 def to_text(measured: Measured) -> str:
-    """Throughput first, acceptance second; what was thrown out, the ceiling, the machine; then right answers."""
+    """The tables of `to_lines`, and the checks."""
+    lines = to_lines(measured)
+    lines += [f"{check.name}: {check.verdict} [{check.kind}] {check.detail}" for check in measured.checks]
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def to_lines(measured: Measured) -> list[str]:
+    """Throughput first, acceptance second; what was thrown out, the ceiling, the machine; then right answers.
+
+    Names in them come from users' files: make each line `printable` before it is shown.
+    """
     lines: list[str] = []
     if measured.analysis is not None:
         lines += _speed_lines(measured.analysis)
     if measured.scores or measured.lost_answers:
         lines += ["quality", *(f"  {score.told()}" for score in measured.scores)]
         lines += [f"  lost: {why}" for why in measured.lost_answers]
-    lines += [f"{check.name}: {check.verdict} [{check.kind}] {check.detail}" for check in measured.checks]
-    return "".join(f"{printable(line)}\n" for line in lines)
+    return lines
 
 
 def _speed_lines(analysis: Analysis) -> list[str]:

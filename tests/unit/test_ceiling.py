@@ -42,7 +42,7 @@ def test_of_experts_only_those_in_use_are_read_and_of_an_embedding_one_row() -> 
     assert bytes_per_token([tensors[0], tensors[3]]) == 1010
 
 
-def test_the_maps_bandwidth_comes_first_and_a_measured_one_last_and_with_slack() -> None:
+def test_the_maps_bandwidth_comes_first_else_the_larger_and_a_measured_one_has_slack() -> None:
     known = known_bandwidth(["NVIDIA GB10"])
     given = ceiling(BIG, given=350.0, known=known, measured=MEASURED)
     sheet = ceiling(BIG, given=None, known=known, measured=MEASURED)
@@ -55,6 +55,9 @@ def test_the_maps_bandwidth_comes_first_and_a_measured_one_last_and_with_slack()
         "15.6 passes of the target per second (273 GB/s of NVIDIA GB10, by its data sheet, over 17.5 GB a token)"
     )
     assert "as measured, times 1.5" in copied.told()
+    fast = ceiling(BIG, given=None, known=known, measured=Bandwidth(400e9, Source.MEASURED, "memory"))
+    assert fast
+    assert fast.rate == pytest.approx(1.5 * 400 / 17.5)
 
 
 def test_small_weights_have_no_ceiling_unless_the_map_gives_one() -> None:
