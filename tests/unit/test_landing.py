@@ -1,0 +1,79 @@
+"""Lines that landed in another function than in upstream, and names that the fork writes otherwise."""
+
+from forkguard.core.findings import Kind, Severity
+from forkguard.core.hunks import Change, Hunk
+from forkguard.core.landing import stray_finding, strays
+from forkguard.core.names import TreePath
+from forkguard.core.own_names import own_names, with_own_names
+
+ONE = "void one() {\n    a();\n}\n"
+TWO = "void two() {\n    a();\n}\n"
+LINE = ("    added();\n",)
+AFTER = (TWO.replace("    a();\n", "    a();\n    added();\n")).encode()
+HUNK = Hunk("@@ -1,3 +1,4 @@", 0, (), (), (Change(2, (), LINE),))
+
+
+def test_lines_in_the_same_function_are_at_home() -> None:
+    merged = (ONE + TWO.replace("    a();\n", "    a();\n    added();\n")).encode()
+
+    assert strays([HUNK], placed=[Change(5, (), LINE)], after=AFTER, merged=merged) == ()
+
+
+def test_lines_in_another_function_are_a_hazard() -> None:
+    merged = (ONE.replace("    a();\n", "    a();\n    added();\n") + TWO).encode()
+
+    (stray,) = strays([HUNK], placed=[Change(2, (), LINE)], after=AFTER, merged=merged)
+
+    assert (stray.wanted, stray.found, stray.line, stray.known) == ("two", "one", 3, True)
+    finding = stray_finding(stray, TreePath("src/a.cpp"))
+    assert (finding.kind, finding.severity, finding.symbol) == (Kind.HAZARD, Severity.CORRUPTION, "one")
+
+
+def test_a_function_that_the_fork_calls_otherwise_is_only_a_remark() -> None:
+    merged = ONE.replace("    a();\n", "    a();\n    added();\n").encode()
+
+    (stray,) = strays([HUNK], placed=[Change(2, (), LINE)], after=AFTER, merged=merged)
+
+    assert not stray.known
+    assert stray_finding(stray, TreePath("src/a.cpp")).severity is Severity.CHANGE
+
+
+def test_lines_outside_of_any_function() -> None:
+    merged = (TWO + "    added();\n").encode()
+
+    (stray,) = strays([HUNK], placed=[Change(3, (), LINE)], after=AFTER, merged=merged)
+
+    assert stray.found == ""
+    assert "landed in no function" in stray_finding(stray, TreePath("a.cpp")).title
+
+
+BEFORE = b"void f(int cur) {\n    g(cur);\n    h(cur, 1);\n    k(cur, 2);\n}\n"
+NEW = BEFORE.replace(b"}", b"    m(cur); // cur\n}")
+OURS = BEFORE.replace(b"cur", b"inp")
+
+
+def test_a_name_is_taken_over_from_enough_witnesses() -> None:
+    names = own_names(before=BEFORE, after=NEW, ours=OURS, known={})
+
+    assert names.local == {"f": {"cur": "inp"}}
+    assert with_own_names(NEW, names) == OURS.replace(b"}", b"    m(inp); // cur\n}")
+
+
+def test_a_name_that_the_function_uses_already_is_no_renaming() -> None:
+    names = own_names(before=BEFORE, after=NEW.replace(b"m(cur)", b"m(cur, inp)"), ours=OURS, known={})
+
+    assert not names
+
+
+def test_a_name_that_the_fork_keeps_as_well_is_no_renaming() -> None:
+    names = own_names(before=BEFORE, after=NEW, ours=OURS.replace(b"k(inp, 2)", b"k(cur, 2)"), known={})
+
+    assert not names
+
+
+def test_members_and_calls_are_never_local_names() -> None:
+    source = b"void f(int cur) { x.cur = cur; cur(); a::cur; }\n"
+
+    assert with_own_names(source, own_names(before=BEFORE, after=NEW, ours=OURS, known={})) == (
+        b"void f(int inp) { x.cur = inp; cur(); a::cur; }\n"
+    )
