@@ -13,7 +13,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -55,7 +56,8 @@ class Bounds:
 class ServerSpec:
     """What every arm shares: the program, the models, how the draft is used, further words, and where logs go.
 
-    `draft` may be None when no arm drafts. `context` is the context size in tokens.
+    `draft` may be None when no arm drafts; `other_drafts` are by the names that plans use. `context` is the size
+    of one slot's context in tokens.
     """
 
     binary: Path
@@ -65,6 +67,7 @@ class ServerSpec:
     logs: Path
     context: int = 4096
     words: tuple[str, ...] = ()
+    other_drafts: Mapping[str, Path] = field(default_factory=dict)
 
 
 def free_port() -> int:
@@ -113,11 +116,14 @@ class LlamaServers:
     def _words(self, plan: ArmPlan, port: int) -> tuple[str, ...]:
         spec = self._spec
         words = [str(spec.binary), "--host", HOST, "--port", str(port), "-m", str(spec.target)]
-        words += ["-c", str(spec.context), "-np", "1"]
+        words += ["-c", str(spec.context * plan.slots), "-np", str(plan.slots)]
+        if plan.batch is not None:
+            words += ["-ub", str(plan.batch)]
         if plan.width is not None:
-            if spec.draft is None:
+            draft = spec.other_drafts.get(plan.draft, spec.draft)
+            if draft is None:
                 raise UsageProblem("an arm with a draft needs a draft model", hint="name it as `draft` in the map")
-            words += ["-md", str(spec.draft), "--spec-type", spec.spec_type, "--spec-draft-n-max", str(plan.width)]
+            words += ["-md", str(draft), "--spec-type", spec.spec_type, "--spec-draft-n-max", str(plan.width)]
         if plan.verbose:
             words += ["-lv", "5"]
         return (*words, *spec.words)
@@ -167,7 +173,7 @@ class LlamaServer:
         """The greedy answer to one prompt; else raise `Misbehaved`."""
         self._must_live()
         request = {
-            "prompt": prompt.text,
+            "prompt": [prompt.text, *prompt.after] if prompt.after else prompt.text,
             "n_predict": prompt.tokens,
             "temperature": 0,
             "cache_prompt": False,
@@ -193,6 +199,26 @@ class LlamaServer:
             raise Misbehaved(Failure.BAD_ANSWER, str(error)) from error
         self._must_live()
         return answer
+
+    def ask_together(self, prompts: Sequence[Prompt]) -> tuple[Answer | Misbehaved, ...]:
+        """All prompts at once, each in a request of its own; what `ask` would raise is returned in its place.
+
+        An interrupt ends the server first, so that no request is waited for.
+        """
+        if len(prompts) == 1:
+            return (self._outcome(prompts[0]),)
+        with ThreadPoolExecutor(len(prompts), thread_name_prefix="forkguard-ask") as pool:
+            try:
+                return tuple(pool.map(self._outcome, prompts))
+            except BaseException:
+                self._give_up()
+                raise
+
+    def _outcome(self, prompt: Prompt) -> Answer | Misbehaved:
+        try:
+            return self.ask(prompt)
+        except Misbehaved as misbehaviour:
+            return misbehaviour
 
     def confirm(self) -> None:
         """Raise `Misbehaved` unless the server still lives and still is the only one on its port."""

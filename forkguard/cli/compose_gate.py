@@ -1,50 +1,68 @@
 """Wiring of the gate: models, servers, the receipt's folder, and drift as a witness."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from forkguard import __version__
-from forkguard.adapters.gguf_files import write_model
+from forkguard.adapters.gguf_files import read_header, write_model
 from forkguard.adapters.host import describe_box, recorded_environment, server_environment
 from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
 from forkguard.adapters.server_files import hash_file, hash_libraries, read_model
 from forkguard.cli.compose import Project, project_ledger, project_rules
-from forkguard.core.findings import Finding
+from forkguard.core.findings import Base, Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect
-from forkguard.core.gateoptions import DEFAULT_SPEC_TYPE, DEFAULT_WIDTHS
+from forkguard.core.gateoptions import DEFAULT_SLOTS, DEFAULT_SPEC_TYPE, DEFAULT_WIDTHS, draft_names
 from forkguard.core.map_models import GateTable, UpstreamMap
 from forkguard.core.prompts import PROMPTS, Prompt, read_prompts
-from forkguard.errors import CouldNotWork
+from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.ports import Talk
 from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import run_drift
 from forkguard.workflows.gate import GateMeans, GateSubject
 from forkguard.workflows.probe import write_probe
 
+_PROBE_WORDS = ("-t", "1")
+
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The pair under test, and how a server is told to use the draft."""
+    """The files under test, and how a server is told to use a draft; `drafts` are by the names that arms use."""
 
     target: Path
-    draft: Path
+    drafts: Mapping[str, Path]
     spec_type: str
 
     def files(self) -> tuple[ModelFile, ...]:
-        """Both as the receipt names them."""
-        return read_model(self.target), read_model(self.draft)
+        """All as the receipt names them."""
+        return read_model(self.target), *(read_model(path) for path in self.drafts.values())
+
+    def tensors(self) -> dict[str, tuple[str, ...]]:
+        """The tensor names in the headers, by path."""
+        return {str(path): read_header(path).tensors for path in (self.target, *self.drafts.values())}
 
 
 def choose_models(map_: UpstreamMap, table: GateTable, arch: str, *, root: Path, folder: Path, size: str) -> Models:
     """The map's models (paths are relative to `root`), else a probe pair written into `folder`."""
-    if table.target is not None and table.draft is not None:
-        target, draft = (root / Path(name).expanduser() for name in (table.target, table.draft))
-        return Models(target, draft, table.spec_type or DEFAULT_SPEC_TYPE)
+    if table.target is not None:
+        drafts = _named_drafts([root / Path(name).expanduser() for name in draft_names(table)])
+        return Models(root / Path(table.target).expanduser(), drafts, table.spec_type or DEFAULT_SPEC_TYPE)
     pair = write_probe(map_.arch[arch].probe or arch, folder, write=write_model, size=size)
-    return Models(Path(pair.target.path), Path(pair.draft.path), table.spec_type or pair.spec_type)
+    return Models(Path(pair.target.path), {"": Path(pair.draft.path)}, table.spec_type or pair.spec_type)
+
+
+def _named_drafts(paths: Sequence[Path]) -> dict[str, Path]:
+    """Each draft by its file's stem, or the only one by no name."""
+    if len(paths) == 1:
+        return {"": paths[0]}
+    named = {path.stem: path for path in paths}
+    if len(named) < len(paths):
+        raise UsageProblem(
+            "two draft files have the same name", hint="rename one: arms are called after their drafts"
+        )
+    return named
 
 
 def choose_prompts(table: GateTable, *, root: Path) -> tuple[Prompt, ...]:
@@ -68,6 +86,11 @@ def choose_widths(table: GateTable, asked: Sequence[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(asked or table.widths or DEFAULT_WIDTHS))
 
 
+def choose_slots(table: GateTable, asked: Sequence[int]) -> tuple[int, ...]:
+    """The numbers of slots: asked for, else the map's, else one and two."""
+    return tuple(dict.fromkeys(asked or table.slots or DEFAULT_SLOTS))
+
+
 def gate_means(
     binary: Path,
     models: Models,
@@ -76,22 +99,37 @@ def gate_means(
     logs: Path,
     suspects: Callable[[], Sequence[Suspect]],
     talk: Talk,
+    upstream: Path | None = None,
 ) -> GateMeans:
-    """What the gate needs from outside. Raises `UsageProblem` where there is no such program."""
-    spec = ServerSpec(binary, models.target, models.draft, models.spec_type, logs)
+    """What the gate needs from outside. Raises `UsageProblem` where there is no such program.
+
+    Without models in the table they are a probe, for which one thread is quickest.
+    """
+    first = next(iter(models.drafts.values()))
+    own = () if table.target is not None else _PROBE_WORDS
+    spec = ServerSpec(
+        binary, models.target, first, models.spec_type, logs, words=(*own, *table.args), other_drafts=models.drafts
+    )
     bounds = Bounds() if table.timeout is None else Bounds(request=table.timeout)
+    environment = server_environment(os.environ)
+    theirs = (
+        LlamaServers(replace(spec, binary=upstream), env=environment, bounds=bounds) if upstream is not None else None
+    )
     return GateMeans(
-        servers=LlamaServers(spec, env=server_environment(os.environ), bounds=bounds),
+        servers=LlamaServers(spec, env=environment, bounds=bounds),
         now=now,
         libraries=lambda loaded: hash_libraries(binary, loaded),
         suspects=suspects,
         talk=talk,
+        upstream=theirs,
+        tensors=models.tensors,
     )
 
 
-def gate_subject(tree: GatedTree, models: Models) -> GateSubject:
+def gate_subject(tree: GatedTree, models: Models, *, upstream: GatedTree | None = None) -> GateSubject:
     """What is gated, with this machine's facts."""
-    return GateSubject(tree, models.files(), describe_box(), recorded_environment(os.environ), __version__)
+    environment = recorded_environment(os.environ)
+    return GateSubject(tree, models.files(), describe_box(), environment, __version__, upstream)
 
 
 def foreign_tree(binary: Path) -> GatedTree:
@@ -111,11 +149,16 @@ def built_tree(project: Project, binary: Path) -> GatedTree:
     return GatedTree(str(binary), hash_file(binary), project.fork.commit, project.fork.ref, tuple(carried))
 
 
-def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect, ...]:
-    """What drift finds for the arch itself, as possible causes of a red gate."""
-    base = find_base(
+def upstream_pin(project: Project) -> Base:
+    """The upstream commit that the fork descends from, which its gate is held against."""
+    return find_base(
         project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
     )
+
+
+def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect, ...]:
+    """What drift finds for the arch itself, as possible causes of a red gate."""
+    base = upstream_pin(project)
     rules = project_rules(project)
     report = run_drift(
         project.fork_repo,

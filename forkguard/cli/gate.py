@@ -1,26 +1,30 @@
 """`forkguard gate`."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
 
 from forkguard.adapters.mapstore import find_map, read_map
-from forkguard.cli.compose import open_project
+from forkguard.cli.compose import Project, open_project
 from forkguard.cli.compose_gate import drift_suspects, now
-from forkguard.cli.gating import GateQuestion, foreign_program, gate_program, gate_project
+from forkguard.cli.gate_jobs import EXITS, job_question, tell_jobs
+from forkguard.cli.gating import (
+    GateQuestion,
+    build_profile,
+    build_upstream,
+    foreign_program,
+    gate_program,
+    gate_project,
+    wants_upstream,
+)
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.talk import ConsoleTalk
-from forkguard.core.gate import GateReport, Suspect, Verdict
+from forkguard.core.gate import GateReport, Suspect
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.probes.registry import DEFAULT_SIZE
-from forkguard.errors import ExitCode, UsageProblem
+from forkguard.errors import UsageProblem
 from forkguard.reports import gate as report
-
-_EXITS = {
-    Verdict.PASS: ExitCode.CLEAN,
-    Verdict.FAIL: ExitCode.FINDING,
-    Verdict.INCONCLUSIVE: ExitCode.COULD_NOT,
-}
 
 
 @click.command()
@@ -34,7 +38,22 @@ _EXITS = {
     "--width", "widths", multiple=True, type=click.IntRange(min=1), metavar="N",
     help="Tokens drafted at once; may be repeated.  [default: the map's, else 3 and 7]",
 )  # fmt: skip
+@click.option(
+    "--slots", multiple=True, type=click.IntRange(min=1, max=64), metavar="N",
+    help="Requests side by side; may be repeated.  [default: the map's, else 1 and 2]",
+)  # fmt: skip
+@click.option("--upstream", is_flag=True, help="Also run upstream at the fork's pin: who else has what is found?")
+@click.option(
+    "--upstream-binary", type=click.Path(path_type=Path, dir_okay=False), metavar="PATH",
+    help="The same with upstream's llama-server as it was built elsewhere.",
+)  # fmt: skip
 @click.option("--probe-size", default=DEFAULT_SIZE, show_default=True, metavar="small|deep", help="Which probe.")
+@click.option("--matrix", type=click.Choice(["json"]), help="Print the jobs for a CI system's own matrix, and stop.")
+@click.option("--job", metavar="ID", help="Run one job of the matrix.")
+@click.option(
+    "--merge", "merged", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Join the receipts of the matrix's jobs, anywhere below DIR, into one verdict.",
+)  # fmt: skip
 @output_options(("text", "json"))
 @project_options
 def command(
@@ -42,7 +61,13 @@ def command(
     binary: Path | None,
     profile: str | None,
     widths: tuple[int, ...],
+    slots: tuple[int, ...],
+    upstream: bool,
+    upstream_binary: Path | None,
     probe_size: str,
+    matrix: str | None,
+    job: str | None,
+    merged: Path | None,
     format_: str,
     output: Path | None,
     map_file: Path | None,
@@ -55,9 +80,10 @@ def command(
     """Run the fork's llama-server with and without a draft, and judge what it does.
 
     Builds the fork in its isolated tree (or takes --binary), starts fresh servers on this machine, and asks
-    each the same prompts, greedily: twice without a draft, once for each draft width, and once with a verbose
-    log. Uses the models that the map names for the arch, or else a probe: a tiny random-weight pair that
-    needs neither a GPU nor a model file.
+    each the same prompts, greedily: twice without a draft, once for each draft width and number of slots, and
+    once with a verbose log. With --upstream the same is asked of upstream at the fork's pin. Uses the models
+    that the map names for the arch, or else a probe: a tiny random-weight pair that needs neither a GPU nor a
+    model file.
 
     \b
     The checks:
@@ -70,34 +96,61 @@ def command(
     Examples:
       forkguard gate --arch lfm2
       forkguard gate --arch lfm2 --fork-ref forkguard/27383
+      forkguard gate --arch lfm2 --upstream
       forkguard gate --arch lfm2 --binary /opt/llama/bin/llama-server --format json
+      forkguard gate --matrix json; forkguard gate --job lfm2.cpu.draft-3; forkguard gate --merge artifacts
 
     A receipt, with the raw logs beside it, is written under .forkguard/receipts.
 
     Exit status: 0 passed; 1 failed; 3 inconclusive, or could not run.
     """
+    if matrix is not None or merged is not None:
+        return tell_jobs(
+            matrix=matrix is not None, merged=merged, map_file=map_file, format_=format_, output=output
+        )  # fmt: skip
+    _refuse_mixtures(job, bool(arch or profile or widths or slots), upstream and upstream_binary is not None)
+    theirs = foreign_program(upstream_binary, option="--upstream-binary") if upstream_binary is not None else None
+
+    def opened() -> AbstractContextManager[Project]:
+        return open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref)
+
+    def question(map_: UpstreamMap) -> GateQuestion:
+        if job is not None:
+            return job_question(map_, job, probe_size=probe_size, upstream=upstream)
+        return GateQuestion(_arch(map_, arch), widths, probe_size, slots=slots, upstream=upstream)
+
     with ConsoleTalk(verbose=verbose, color=color) as talk:
         if binary is None:
-            with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project:
-                question = GateQuestion(_arch(project.map, arch), widths, probe_size)
-                result, receipt = gate_project(project, question, profile=profile, talk=talk)
+            with opened() as project:
+                result, receipt = gate_project(
+                    project, question(project.map), profile=profile, talk=talk, upstream=theirs
+                )
         else:
             if profile is not None:
                 raise UsageProblem("--profile says how to build, and --binary is built", hint="give one of the two")
             map_path = map_file.absolute() if map_file else find_map(Path.cwd())
             map_ = read_map(map_path)
-            question = GateQuestion(_arch(map_, arch), widths, probe_size)
+            asked = question(map_)
 
             def witnesses() -> tuple[Suspect, ...]:
-                with open_project(
-                    map_file=map_path, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref
-                ) as project:
-                    return drift_suspects(project, question.arch, today=now().date())
+                with opened() as project:
+                    return drift_suspects(project, asked.arch, today=now().date())
 
+            tree = foreign_program(binary)
+            if theirs is None and wants_upstream(map_, asked):
+                with opened() as project:
+                    theirs = build_upstream(project, profile=build_profile(map_, asked), talk=talk)
             result, receipt = gate_program(
-                map_, map_path.parent, question, foreign_program(binary), suspects=witnesses, talk=talk
+                map_, map_path.parent, asked, tree, suspects=witnesses, talk=talk, upstream=theirs
             )
     return _tell(result, receipt, format_=format_, output=output)
+
+
+def _refuse_mixtures(job: str | None, beside_job: bool, upstream_twice: bool) -> None:
+    if job is not None and beside_job:
+        raise UsageProblem("a job says arch, profile, width and slots by itself", hint=f"forkguard gate --job {job}")
+    if upstream_twice:
+        raise UsageProblem("--upstream builds what --upstream-binary names", hint="give one of the two")
 
 
 def _arch(map_: UpstreamMap, asked: str | None) -> str:
@@ -113,4 +166,4 @@ def _tell(result: GateReport, receipt: Path, *, format_: str, output: Path | Non
     written = receipt.read_text(encoding="utf-8")
     text = written if format_ == "json" else report.to_text(result, receipt=str(receipt))
     deliver(text, output=output)
-    return int(_EXITS[result.verdict])
+    return int(EXITS[result.verdict])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from forkguard.adapters.files import write_atomic
 from forkguard.adapters.receipts import ReceiptStore, read_build
+from forkguard.adapters.server_files import hash_file
 from forkguard.adapters.signing import SshSigner
 from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import STATE_NAME, Project, open_workshop
@@ -25,8 +26,9 @@ _SHORT = 12
 
 @dataclass(frozen=True, slots=True)
 class GateQuestion:
-    """What is asked: the arch, the draft widths (none: the map's), the size of a probe.
+    """What is asked: the arch, the draft widths and numbers of slots (none: the map's), the size of a probe.
 
+    `upstream` asks for upstream's arms even where the map does not.
     `job` is the matrix's, where one runs it; `profile` that of the build, where forkguard built.
     """
 
@@ -35,17 +37,24 @@ class GateQuestion:
     probe_size: str = DEFAULT_SIZE
     job: str | None = None
     profile: str | None = None
+    slots: tuple[int, ...] = ()
+    upstream: bool = False
 
 
 def gate_project(
-    project: Project, question: GateQuestion, *, profile: str | None, talk: Talk
+    project: Project,
+    question: GateQuestion,
+    *,
+    profile: str | None,
+    talk: Talk,
+    upstream: GatedTree | None = None,
 ) -> tuple[GateReport, Path]:
     """Build the project's fork at its ref, gate the server, and write the receipt; the report and its path.
 
+    Upstream at the fork's pin is built too where its arms are asked for and no `upstream` is given.
     Raises `UsageProblem` and `CouldNotWork` as building does; a server's misbehaviour is in the report.
     """
-    table = gate_table(project.map, question.arch)
-    chosen = profile or table.profile or DEFAULT_PROFILE
+    chosen = profile or build_profile(project.map, question)
     project.state_folder()
     built = build_tree(
         open_workshop(project, talk),
@@ -53,10 +62,33 @@ def gate_project(
         commit=project.fork.commit,
         profile=chosen,
     )
+    if upstream is None and wants_upstream(project.map, question):
+        upstream = build_upstream(project, profile=chosen, talk=talk)
     return gate_program(
         project.map, project.root, replace(question, profile=chosen), wiring.built_tree(project, built.server),
         suspects=lambda: wiring.drift_suspects(project, question.arch, today=wiring.now().date()), talk=talk,
+        upstream=upstream,
     )  # fmt: skip
+
+
+def wants_upstream(map_: UpstreamMap, question: GateQuestion) -> bool:
+    """Whether upstream's arms are asked for, by the question or by the map."""
+    return question.upstream or bool(gate_table(map_, question.arch).upstream)
+
+
+def build_profile(map_: UpstreamMap, question: GateQuestion) -> str:
+    """The build profile of the question, else the one that the map names for the arch's gate, or the default."""
+    return question.profile or gate_table(map_, question.arch).profile or DEFAULT_PROFILE
+
+
+def build_upstream(project: Project, *, profile: str, talk: Talk) -> GatedTree:
+    """Build upstream at the fork's pin, in a tree of its own. Raises as building does."""
+    pin = wiring.upstream_pin(project)
+    talk.step(f"building upstream at the pin ({pin.commit[:_SHORT]})")
+    built = build_tree(
+        open_workshop(project, talk), repository=project.fork_repo.path, commit=pin.commit, profile=profile
+    )
+    return GatedTree(str(built.server), hash_file(built.server), pin.commit, project.upstream.ref)
 
 
 def gate_program(
@@ -67,10 +99,14 @@ def gate_program(
     *,
     suspects: Callable[[], Sequence[Suspect]],
     talk: Talk,
+    upstream: GatedTree | None = None,
 ) -> tuple[GateReport, Path]:
-    """Gate one program; `root` is the map's folder, where the receipt goes. The report and the receipt's path."""
+    """Gate one program, beside upstream's where there is one; the report and the receipt's path.
+
+    `root` is the map's folder, where the receipt goes.
+    """
     table = gate_table(map_, question.arch)
-    settings = gate_settings(table, question.arch)
+    settings = gate_settings(table, question.arch, upstream=upstream is not None)
     prompts = wiring.choose_prompts(table, root=root)
     state = root / STATE_NAME
     if not state.is_dir():
@@ -82,18 +118,24 @@ def gate_program(
     folder = store.make_folder(wiring.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
     models = wiring.choose_models(map_, table, question.arch, root=root, folder=folder, size=question.probe_size)
     talk.step("hashing the models")
-    subject = wiring.gate_subject(tree, models)
-    means = wiring.gate_means(Path(tree.binary), models, table, logs=folder, suspects=suspects, talk=talk)
-    plans = plan_arms(wiring.choose_widths(table, question.widths), prompts)
+    subject = wiring.gate_subject(tree, models, upstream=upstream)
+    means = wiring.gate_means(
+        Path(tree.binary), models, table, logs=folder, suspects=suspects, talk=talk,
+        upstream=Path(upstream.binary) if upstream is not None else None,
+    )  # fmt: skip
+    plans = plan_arms(
+        wiring.choose_widths(table, question.widths), prompts, slots=wiring.choose_slots(table, question.slots),
+        drafts=tuple(models.drafts), upstream=upstream is not None,
+    )  # fmt: skip
     result = run_gate(means, settings=settings, subject=subject, plans=plans)
     build = read_build(Path(tree.binary), profile=question.profile)
     sign = signer.sign if signer is not None else None
     return result, store.write(folder, report.to_json(result), build=build, job=question.job, sign=sign)
 
 
-def foreign_program(binary: Path) -> GatedTree:
+def foreign_program(binary: Path, *, option: str = "--binary") -> GatedTree:
     """A program built elsewhere, which is there. Raises `UsageProblem` where it is not."""
     path = binary.expanduser().absolute()
     if not path.is_file():
-        raise UsageProblem("there is no program at this path", where=str(path), hint="give --binary a llama-server")
+        raise UsageProblem("there is no program at this path", where=str(path), hint=f"give {option} a llama-server")
     return wiring.foreign_tree(path)

@@ -36,12 +36,32 @@ class CheckName(StrEnum):
 DEFAULT_CHECKS = (CheckName.CRASH, CheckName.LIVENESS, CheckName.DETERMINISM, CheckName.FALLBACK)
 
 
+class Side(StrEnum):
+    """Whose program an arm runs: the fork's, which is judged, or upstream's, which says who else does the same."""
+
+    FORK = "fork"
+    UPSTREAM = "upstream"
+
+
+class Policy(StrEnum):
+    """Which differences of text are red beside `corruption`, which always is.
+
+    `strict`: all. `near-tie`: all but near ties. `differential`: near ties are not, nor is a `batch-shape` that
+    upstream shows at the same place.
+    """
+
+    STRICT = "strict"
+    NEAR_TIE = "near-tie"
+    DIFFERENTIAL = "differential"
+
+
 class Failure(StrEnum):
     """How a server misbehaved."""
 
     ABORT = "abort"
     SIGNAL = "signal"
     LOAD_ERROR = "load-error"
+    OUT_OF_MEMORY = "out-of-memory"
     EXITED = "exited"
     HANG = "hang"
     BAD_ANSWER = "bad-answer"
@@ -101,18 +121,34 @@ class GatedTree:
 class ArmPlan:
     """One server configuration: `width` is the most tokens drafted at once, None without a draft.
 
-    A `verbose` arm is asked for its log and not for its speed.
+    `slots` requests are sent side by side, as many as the server has slots. `draft` names the draft file where
+    there are several. A `verbose` arm is asked for its log and not for its speed. A `recheck` looks again at
+    what the other arms showed: `batch` is then the number of prompt tokens that are computed at once.
     """
 
     name: str
     prompts: tuple[Prompt, ...]
     width: int | None = None
     verbose: bool = False
+    side: Side = Side.FORK
+    draft: str = ""
+    slots: int = 1
+    recheck: bool = False
+    batch: int | None = None
 
     @property
     def drafts(self) -> bool:
-        """Whether the arm runs with the draft model."""
+        """Whether the arm runs with a draft model."""
         return self.width is not None
+
+    def same_on(self, side: Side) -> tuple[object, ...]:
+        """What an arm of `side` shares with this one when both ran the same configuration."""
+        return (side, self.width, self.draft, self.slots, self.verbose, self.recheck, self.batch)
+
+    @property
+    def setup(self) -> tuple[object, ...]:
+        """The configuration, to be held against another arm's `same_on`."""
+        return self.same_on(self.side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +181,30 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadFault:
+    """Why a model could not be loaded, as far as the log names it.
+
+    `problem` is a `LoadProblem`, `subject` the tensor, key or architecture; `expected` tensors are in the file,
+    `got` of them the program claimed, those of them that its log names are `claimed`, and `unclaimed` are the
+    others. `known_as` are names under which other trees have the architecture.
+    """
+
+    problem: str
+    subject: str = ""
+    expected: int | None = None
+    got: int | None = None
+    model: str = ""
+    claimed: tuple[str, ...] = ()
+    unclaimed: tuple[str, ...] = ()
+    known_as: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
-    """A server's misbehaviour as reports tell it: the `text` in one line, the rest as evidence."""
+    """A server's misbehaviour as reports tell it: the `text` in one line, the rest as evidence.
+
+    `child` is the process id that a router names for the child that aborted.
+    """
 
     failure: Failure
     stage: GateStage
@@ -157,6 +215,8 @@ class Trouble:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    load: LoadFault | None = None
+    child: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +271,11 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The answer to one question; `evidence` holds plain JSON values."""
+    """The answer to one question; `evidence` holds plain JSON values.
+
+    `culprit` says who has what is wrong: `fork`, `upstream too`, or None where no upstream arm could tell.
+    `trigger` is the least that it takes, by the arms that pass.
+    """
 
     name: CheckName
     verdict: Verdict
@@ -219,14 +283,17 @@ class Check:
     detail: str
     evidence: tuple[Mapping[str, object], ...] = ()
     suspects: tuple[Suspect, ...] = ()
+    culprit: str | None = None
+    trigger: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """A check, or an arm, that was left out, and why."""
+    """A check, or an arm (of which `side`), that was left out, and why."""
 
     name: str
     reason: str
+    side: Side = Side.FORK
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,11 +309,12 @@ class GateSettings:
     probe: bool
     checks: tuple[CheckName, ...] = DEFAULT_CHECKS
     fallback_fails: bool = False
+    policy: Policy = Policy.NEAR_TIE
 
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """One gate run, which is also its receipt. Times are ISO 8601 in UTC."""
+    """One gate run, which is also its receipt. Times are ISO 8601 in UTC; `upstream` is what its arms ran."""
 
     settings: GateSettings
     tree: GatedTree
@@ -261,6 +329,7 @@ class GateReport:
     finished: str
     version: str
     warnings: tuple[str, ...] = field(default=())
+    upstream: GatedTree | None = None
     measured: "Measured | None" = None
 
     @property

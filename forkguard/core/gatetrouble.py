@@ -1,8 +1,12 @@
 """From what was seen of a server, from outside and in its log, to what went wrong and when."""
 
+from dataclasses import replace
+
 from forkguard.core.gate import Failure, GateStage, Misbehaved, ServerEnd, Trouble
-from forkguard.core.logfacts import Abort, Stage
+from forkguard.core.gateload import load_fault
+from forkguard.core.logfacts import Abort, LoadProblem, Stage
 from forkguard.core.logforms import Frame
+from forkguard.core.logrules import says_out_of_memory
 
 _KEPT_FRAMES = 12
 _CONTEXT_SYMBOLS = ("llama_context::", "llama_init_from_model", "llama_new_context")
@@ -50,15 +54,21 @@ def _death(end: ServerEnd, stage: GateStage, *, ready: bool) -> Trouble:
     if end.signal is not None:
         return Trouble(Failure.SIGNAL, stage, f"killed by {end.signal}", signal=end.signal, frames=frames,
                        before=_lines(telling))  # fmt: skip
-    failure = Failure.EXITED if ready else Failure.LOAD_ERROR
     ended = f"ended by itself with status {end.exit_code}"
+    load = load_fault(end.log)
+    if not ready and end.log.out_of_memory and (load is None or load.problem == LoadProblem.OTHER):
+        return Trouble(Failure.OUT_OF_MEMORY, stage, end.log.out_of_memory[0], exit_code=end.exit_code,
+                       before=_lines(ended))  # fmt: skip
+    failure = Failure.EXITED if ready else Failure.LOAD_ERROR
     text = telling if telling and not ready else ended
-    return Trouble(failure, stage, text, exit_code=end.exit_code, before=_lines(telling, ended))
+    load = load if failure is Failure.LOAD_ERROR else None
+    return Trouble(failure, stage, text, exit_code=end.exit_code, before=_lines(telling, ended), load=load)
 
 
 def _told(abort: Abort, end: ServerEnd, stage: GateStage) -> Trouble:
+    about = (abort.text, *abort.before, *abort.after)
     return Trouble(
-        Failure.ABORT,
+        Failure.OUT_OF_MEMORY if any(says_out_of_memory(text) for text in about) else Failure.ABORT,
         stage,
         abort.text,
         place=abort.place,
@@ -67,6 +77,7 @@ def _told(abort: Abort, end: ServerEnd, stage: GateStage) -> Trouble:
         before=abort.before,
         after=abort.after,
         frames=_frames(abort.frames),
+        child=abort.pid,
     )
 
 
@@ -75,10 +86,7 @@ def _bad_answer(raised: Misbehaved, end: ServerEnd, *, answered: int) -> Trouble
     stage = GateStage.LATER if answered else GateStage.FIRST_DECODE
     if end.log.abort is not None:
         told = _told(end.log.abort, end, stage)
-        return Trouble(
-            Failure.ABORT, stage, told.text, place=told.place, before=(raised.text, *told.before), after=told.after,
-            frames=told.frames,
-        )  # fmt: skip
+        return replace(told, signal=None, exit_code=None, before=(raised.text, *told.before))
     return Trouble(raised.failure, stage, raised.text, before=_lines(end.log.telling_line))
 
 

@@ -62,13 +62,19 @@ class LoadProblem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoadError:
-    """A load error. `subject` is the tensor, key or architecture that it names; counts where it gives them."""
+    """A load error. `subject` is the tensor, key or architecture that it names; counts where it gives them.
+
+    `model` is the file that was being loaded, and `claimed` the tensors of it that the program had asked for:
+    both only in a verbose log.
+    """
 
     problem: LoadProblem
     text: str
     subject: str = ""
     expected: int | None = None
     got: int | None = None
+    model: str = ""
+    claimed: tuple[str, ...] = ()
 
 
 class Fallback(StrEnum):
@@ -81,6 +87,8 @@ class Fallback(StrEnum):
     DRAFT_DROPPED = "draft-dropped"
     DRAFT_CLAMPED = "draft-clamped"
     CPU_SAMPLING = "draft-sampling-on-cpu"
+    LAYERS_ON_CPU = "layers-on-cpu"
+    NO_ACCEPTANCE = "no-acceptance-line"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ _FALLBACKS = (
     (Fallback.DRAFT_CLAMPED, re.compile(r"requested draft size .* clamping to \d+")),
     (Fallback.CPU_SAMPLING, re.compile(r"backend offload failed for seq_id")),
 )
+_OFFLOADED = re.compile(r"offloaded (\d{1,6})/(\d{1,6}) layers to GPU")
+_LOADING = re.compile(r"loaded meta data with \d+ key-value pairs and \d+ tensors from (.+?)(?: \(version .*)?$")
+_CLAIMED = re.compile(r"create_tensor: loading tensor (\S{1,256})$")
 _STEP = re.compile(r"(?:created|restoring) speculative checkpoint|\(restore checkpoint\)")
 _ROLLBACK_SLOTS = re.compile(r"\bn_rs_seq\s+= (\d{1,9})$")
 _VERBOSITY = re.compile(r"verbosity = (\d{1,3})\b")
@@ -106,8 +109,31 @@ def says_out_of_memory(text: str) -> bool:
 
 
 def fallback(text: str) -> Fallback | None:
-    """The fallback that the line tells of."""
+    """The fallback that the line tells of.
+
+    >>> fallback("load_tensors: offloaded 20/33 layers to GPU")
+    <Fallback.LAYERS_ON_CPU: 'layers-on-cpu'>
+    """
+    offloaded = _OFFLOADED.search(text)
+    if offloaded is not None:
+        return Fallback.LAYERS_ON_CPU if int(offloaded[1]) < int(offloaded[2]) else None
     return next((kind for kind, pattern in _FALLBACKS if pattern.search(text)), None)
+
+
+def loading_file(text: str) -> str | None:
+    """The model file whose header was read; what is claimed from now on is claimed from it."""
+    found = _LOADING.search(text)
+    return found[1] if found else None
+
+
+def claimed_tensor(text: str) -> str | None:
+    """The tensor that the program asks the file for.
+
+    >>> claimed_tensor("create_tensor: loading tensor blk.0.attn_q.weight")
+    'blk.0.attn_q.weight'
+    """
+    found = _CLAIMED.search(text)
+    return found[1] if found else None
 
 
 def is_speculative_step(text: str) -> bool:

@@ -16,13 +16,14 @@ _TOKENS = 128
 class Prompt:
     """One request: its name in reports, the text, and how many tokens (more than 0) to generate.
 
-    `until_end` lets the model end its answer; else it goes on to `tokens`. `bare` asks for no probabilities, which
-    cost time.
+    `after` are token ids that follow the text, as if they had been generated already. `until_end` lets the model
+    end its answer; else it goes on to `tokens`. `bare` asks for no probabilities, which cost time.
     """
 
     name: str
     text: str
     tokens: int
+    after: tuple[int, ...] = ()
     until_end: bool = False
     bare: bool = False
 

@@ -17,6 +17,7 @@ from forkguard.core.logfacts import (
     Fallback,
     FallbackLine,
     LoadError,
+    LoadProblem,
     LogSummary,
     Stage,
     Statistics,
@@ -33,6 +34,7 @@ KEEP = 512
 KEEP_ABORTS = 8
 KEEP_FRAMES = 64
 KEEP_TAIL = 40
+KEEP_TENSORS = 1 << 14
 BEFORE, AFTER, REACH_BEFORE, REACH_AFTER = 4, 5, 40, 400
 """Explaining lines kept on each side of an abort, and how many lines away they may be."""
 REACH_UNSTAMPED = 6
@@ -53,6 +55,9 @@ _FACT_WORDS = (
         b"wrong ",
         b"architecture",
         b"clamping",
+        b"offloaded",
+        b"loaded meta data",
+        b"loading tensor",
     ),
     *(b"not found", b"failed", b"speculative decoding", b"compatible", b"draft model", b"GGUF", b"magic", b"error l"),
 )
@@ -94,6 +99,8 @@ class _Memory:
     aborts: list[_OpenAbort] = field(default_factory=list)
     load_errors: list[LoadError] = field(default_factory=list)
     recovered: list[LoadError] = field(default_factory=list)
+    model: str = ""
+    claimed: dict[str, None] = field(default_factory=dict)
     out_of_memory: list[str] = field(default_factory=list)
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=KEEP_TAIL))
     warnings: deque[str] = field(default_factory=lambda: deque(maxlen=KEEP_TAIL))
@@ -264,9 +271,10 @@ def _facts(memory: _Memory, line: Line) -> None:
     """What a line reports about loading, fallbacks, acceptance and time."""
     text = line.text
     _advance(memory, text)
+    _tensors(memory, text)
     if not logforms.harmless(line):
         if error := logrules.load_error(text):
-            _keep(memory.load_errors, error, KEEP_TAIL)
+            _keep(memory.load_errors, _in_context(memory, error), KEEP_TAIL)
         if line.level in {"", "E", "W"} and logrules.says_out_of_memory(text):
             _keep(memory.out_of_memory, text.strip(), KEEP_TAIL)
     if kind := logrules.fallback(text):
@@ -278,6 +286,21 @@ def _facts(memory: _Memory, line: Line) -> None:
     if memory.verbosity is None:
         memory.verbosity = logrules.verbosity(text)
     _figures(memory, text)
+
+
+def _tensors(memory: _Memory, text: str) -> None:
+    """Which file is being loaded, and what the program asks it for."""
+    if (path := logrules.loading_file(text)) is not None:
+        memory.model = path
+        memory.claimed.clear()
+    elif (name := logrules.claimed_tensor(text)) is not None and len(memory.claimed) < KEEP_TENSORS:
+        memory.claimed[name] = None
+
+
+def _in_context(memory: _Memory, error: LoadError) -> LoadError:
+    """The error with the file it is about; the long list of names only where names are the question."""
+    counts = error.problem is LoadProblem.TENSOR_COUNT and len(memory.claimed) < KEEP_TENSORS
+    return replace(error, model=memory.model, claimed=tuple(memory.claimed) if counts else ())
 
 
 def _figures(memory: _Memory, text: str) -> None:

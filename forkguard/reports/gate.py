@@ -6,7 +6,20 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from forkguard.core.completion import Answer
-from forkguard.core.gate import Arm, Asked, Check, CheckName, GateReport, ServerEnd, Suspect, Trouble, Verdict
+from forkguard.core.gate import (
+    Arm,
+    Asked,
+    Check,
+    CheckName,
+    GatedTree,
+    GateReport,
+    ServerEnd,
+    Side,
+    Suspect,
+    Trouble,
+    Verdict,
+)
+from forkguard.core.gatecrash import load_values
 from forkguard.reports import performance
 
 SCHEMA = "forkguard/gate@1"
@@ -44,6 +57,7 @@ def _document(report: GateReport) -> dict[str, object]:
             "binary_sha256": report.tree.binary_sha256,
             "libraries": [{"path": one.path, "sha256": one.sha256} for one in report.libraries],
         },
+        "upstream": _upstream(report.upstream) if report.upstream is not None else None,
         "models": [
             {"name": model.name, "path": model.path, "sha256": model.sha256, "arch": model.arch}
             for model in report.models
@@ -51,6 +65,7 @@ def _document(report: GateReport) -> dict[str, object]:
         "settings": {
             "probe": settings.probe,
             "near_tie_nats": settings.near_tie,
+            "policy": str(settings.policy),
             "fallback": "fail" if settings.fallback_fails else "pass",
             "checks": [str(check) for check in settings.checks],
         },
@@ -62,6 +77,10 @@ def _document(report: GateReport) -> dict[str, object]:
     }
 
 
+def _upstream(tree: GatedTree) -> dict[str, object]:
+    return {"ref": tree.ref, "commit": tree.commit, "binary": tree.binary, "binary_sha256": tree.binary_sha256}
+
+
 def _check(check: Check) -> dict[str, object]:
     return {
         "name": str(check.name),
@@ -70,6 +89,8 @@ def _check(check: Check) -> dict[str, object]:
         "detail": check.detail,
         "evidence": [dict(one) for one in check.evidence],
         "suspects": [_suspect(one) for one in check.suspects],
+        "culprit": check.culprit,
+        "trigger": check.trigger,
     }
 
 
@@ -91,6 +112,10 @@ def _arm(arm: Arm) -> dict[str, object]:
         "draft": arm.plan.drafts,
         "width": arm.plan.width,
         "verbose": arm.plan.verbose,
+        "side": str(arm.plan.side),
+        "slots": arm.plan.slots,
+        "draft_file": arm.plan.draft or None,
+        "recheck": arm.plan.recheck,
         "command": list(arm.command),
         "complete": arm.complete,
         "drafted": arm.drafted,
@@ -135,6 +160,8 @@ def _trouble(trouble: Trouble) -> dict[str, object]:
         "before": list(trouble.before),
         "after": list(trouble.after),
         "frames": list(trouble.frames),
+        "load": dict(load_values(trouble.load)) if trouble.load is not None else None,
+        "child": trouble.child,
     }
 
 
@@ -185,7 +212,7 @@ def _check_line(check: Check, *, told: bool) -> str:
 
 def _arm_lines(arms: Sequence[Arm]) -> list[str]:
     return [
-        f"  arm {arm.plan.name:16} {len(arm.answers)} of {len(arm.plan.prompts)} prompts answered"
+        f"  arm {arm.plan.name:20} {len(arm.answers)} of {len(arm.plan.prompts)} prompts answered"
         + (f", {arm.accepted} of {arm.drafted} draft tokens accepted" if arm.plan.drafts else "")
         + f", {arm.seconds:.1f} s"
         for arm in arms
@@ -194,7 +221,7 @@ def _arm_lines(arms: Sequence[Arm]) -> list[str]:
 
 def _evidence(report: GateReport, check: Check) -> list[str]:
     lines: list[str] = []
-    arm = next((arm for arm in report.arms if arm.trouble is not None), None)
+    arm = next((arm for arm in report.arms if arm.trouble is not None and arm.plan.side is Side.FORK), None)
     if check.name is CheckName.CRASH and arm is not None and arm.trouble is not None:
         lines += _trouble_lines(arm.trouble)
         lines.append(f"    log:    {arm.end.log_file}")
@@ -224,6 +251,8 @@ def _next(report: GateReport, receipt: str | None) -> list[str]:
     commands = dict.fromkeys(suspect.command for suspect in reason.suspects)
     if commands:
         return [f"next: {' && '.join(commands)}"]
+    if reason.name in (CheckName.PERFORMANCE, CheckName.QUALITY):
+        return [f"next: forkguard drift --arch {report.settings.arch}"]
     arm = next((arm for arm in report.arms if any(one.get("arm") == arm.plan.name for one in reason.evidence)), None)
     if arm is not None and receipt is not None:
         return [f"next: less {shlex.quote(str(PurePath(receipt).with_name(arm.end.log_file)))}"]

@@ -1,6 +1,6 @@
 """The gate: one fresh server per arm, the same prompts to each, then the checks. It owns no detail of either."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,25 +17,30 @@ from forkguard.core.gate import (
     Misbehaved,
     ModelFile,
     NotRun,
+    Side,
     Suspect,
     Trouble,
     Verdict,
 )
 from forkguard.core.gatechecks import judge
+from forkguard.core.gateload import name_unclaimed
+from forkguard.core.gateplan import groups, plan_arms, plan_rechecks, plan_tensor_listing
+from forkguard.core.gatetexts import differing
 from forkguard.core.gatetrouble import diagnose
 from forkguard.core.prompts import Prompt
-from forkguard.errors import ForkguardError
+from forkguard.errors import CouldNotWork, ForkguardError
 from forkguard.ports import Server, Servers, Talk
 
-_VERBOSE_PROMPTS = 2
+__all__ = ["GateMeans", "GateSubject", "plan_arms", "run_gate"]
 
 
 @dataclass(frozen=True, slots=True)
 class GateMeans:
     """What the gate needs from outside.
 
-    `libraries` hashes those beside the program and those that its process had loaded. `suspects` looks for
-    drift that may explain what is red; it is asked only then, and may fail.
+    `upstream` starts upstream's program, where there are arms of it. `libraries` hashes those beside the program
+    and those that its process had loaded. `suspects` looks for drift that may explain what is red; it is asked
+    only then, and may fail. `tensors` reads the tensor names in the model files' headers, by path.
     """
 
     servers: Servers
@@ -43,40 +48,47 @@ class GateMeans:
     libraries: Callable[[tuple[str, ...]], tuple[FileHash, ...]]
     suspects: Callable[[], Sequence[Suspect]]
     talk: Talk
+    upstream: Servers | None = None
+    tensors: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+
+    def of(self, side: Side) -> Servers:
+        """Who starts the servers of a side."""
+        if side is Side.FORK:
+            return self.servers
+        if self.upstream is None:
+            raise CouldNotWork("an arm of upstream's is planned, and there is no program of upstream's")
+        return self.upstream
 
 
 @dataclass(frozen=True, slots=True)
 class GateSubject:
-    """What is gated, and where, for the receipt."""
+    """What is gated, and where, for the receipt; `upstream` is what upstream's arms ran."""
 
     tree: GatedTree
     models: tuple[ModelFile, ...]
     box: Mapping[str, object]
     environment: Mapping[str, str]
     version: str
-
-
-def plan_arms(widths: Sequence[int], prompts: Sequence[Prompt]) -> tuple[ArmPlan, ...]:
-    """Twice without a draft, once with it at each width, and a verbose arm whose log tells of fallbacks."""
-    asked = tuple(prompts)
-    plans = [ArmPlan("no-draft-1", asked), ArmPlan("no-draft-2", asked)]
-    plans += [ArmPlan(f"draft-{width}", asked, width=width) for width in widths]
-    plans.append(ArmPlan(f"draft-{widths[0]}-verbose", asked[:_VERBOSE_PROMPTS], width=widths[0], verbose=True))
-    return tuple(plans)
+    upstream: GatedTree | None = None
 
 
 def run_gate(
     means: GateMeans, *, settings: GateSettings, subject: GateSubject, plans: Sequence[ArmPlan]
 ) -> GateReport:
-    """Run every arm, judge, and return the report. A server's misbehaviour is a result, never an exception."""
+    """Run every arm, look again at what differs, judge, and return the report.
+
+    A server's misbehaviour is a result, never an exception.
+    """
     started = means.now()
     arms, missing = _run_arms(means, plans)
+    again, lost = _run_arms(means, (*plan_tensor_listing(arms), *plan_rechecks(differing(arms, settings))))
+    arms, missing = name_unclaimed((*arms, *again), means.tensors()), (*missing, *lost)
     checks, not_run = judge(arms, settings, missing=missing)
     warnings: tuple[str, ...] = ()
     if any(check.verdict is Verdict.FAIL for check in checks):
         suspects, warnings = _ask_drift(means)
         checks, not_run = judge(arms, settings, missing=missing, suspects=suspects)
-    loaded = sorted({path for arm in arms for path in arm.end.libraries})
+    loaded = sorted({path for arm in arms if arm.plan.side is Side.FORK for path in arm.end.libraries})
     return GateReport(
         settings=settings,
         tree=subject.tree,
@@ -91,28 +103,33 @@ def run_gate(
         finished=_iso(means.now()),
         version=subject.version,
         warnings=warnings,
+        upstream=subject.upstream,
     )
 
 
 def _run_arms(means: GateMeans, plans: Sequence[ArmPlan]) -> tuple[tuple[Arm, ...], tuple[NotRun, ...]]:
-    """Every arm in turn. After one that makes the rest pointless (and perhaps very slow) the rest is left out."""
+    """Every arm in turn. After one that makes the rest of its side pointless (or very slow) that rest is left out."""
     total = sum(len(plan.prompts) for plan in plans)
     arms: list[Arm] = []
+    missing: list[NotRun] = []
+    stopped: dict[Side, str] = {}
     done = 0
-    for number, plan in enumerate(plans):
+    for plan in plans:
+        if plan.side in stopped:
+            missing.append(NotRun(plan.name, stopped[plan.side], plan.side))
+            continue
         means.talk.step(f"arm {plan.name}: {len(plan.prompts)} prompts")
         arm = _run_arm(means, plan, done=done, total=total)
         done += len(plan.prompts)
         arms.append(arm)
-        if arm.trouble is not None and _stops_the_gate(arm, arm.trouble):
-            why = f"not started, since {plan.name} failed ({arm.trouble.failure})"
-            return tuple(arms), tuple(NotRun(left.name, why) for left in plans[number + 1 :])
-    return tuple(arms), ()
+        if arm.trouble is not None and _stops_its_side(arm, arm.trouble):
+            stopped[plan.side] = f"not started, since {plan.name} failed ({arm.trouble.failure})"
+    return tuple(arms), tuple(missing)
 
 
-def _stops_the_gate(arm: Arm, trouble: Trouble) -> bool:
+def _stops_its_side(arm: Arm, trouble: Trouble) -> bool:
     never_served = trouble.stage in (GateStage.LOAD, GateStage.CONTEXT) and not arm.plan.drafts
-    return never_served or trouble.failure is Failure.HANG
+    return (never_served and arm.plan.slots == 1) or trouble.failure is Failure.HANG
 
 
 def _run_arm(means: GateMeans, plan: ArmPlan, *, done: int, total: int) -> Arm:
@@ -120,13 +137,13 @@ def _run_arm(means: GateMeans, plan: ArmPlan, *, done: int, total: int) -> Arm:
     asked: list[Asked] = []
     ready = False
     raised: Misbehaved | None = None
-    with means.servers.start(plan) as server:
+    with means.of(plan.side).start(plan) as server:
         try:
             server.wait_ready()
             ready = True
-            for number, prompt in enumerate(plan.prompts):
-                means.talk.progress(done + number, total, f"{plan.name}: {prompt.name}")
-                _ask(means, server, prompt, asked)
+            for group in groups(plan):
+                means.talk.progress(done + len(asked), total, f"{plan.name}: {_names(group)}")
+                _ask(means, server, group, asked)
             server.confirm()
         except Misbehaved as misbehaviour:
             raised = misbehaviour
@@ -137,14 +154,20 @@ def _run_arm(means: GateMeans, plan: ArmPlan, *, done: int, total: int) -> Arm:
     return Arm(plan, command, tuple(asked), end, trouble, (means.now() - begun).total_seconds())
 
 
-def _ask(means: GateMeans, server: Server, prompt: Prompt, asked: list[Asked]) -> None:
+def _names(prompts: Iterable[Prompt]) -> str:
+    return ", ".join(prompt.name for prompt in prompts)
+
+
+def _ask(means: GateMeans, server: Server, group: Sequence[Prompt], asked: list[Asked]) -> None:
+    """Send the prompts of a group side by side; every answer is kept, then the first misbehaviour is raised."""
     begun = means.now()
-    try:
-        answer = server.ask(prompt)
-    except Misbehaved:
-        asked.append(Asked(prompt.name, None, (means.now() - begun).total_seconds()))
-        raise
-    asked.append(Asked(prompt.name, answer, (means.now() - begun).total_seconds()))
+    outcomes = server.ask_together(group)
+    seconds = (means.now() - begun).total_seconds()
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Misbehaved)]
+    for prompt, outcome in zip(group, outcomes, strict=True):
+        asked.append(Asked(prompt.name, None if isinstance(outcome, Misbehaved) else outcome, seconds))
+    if failed:
+        raise failed[0]
 
 
 def _ask_drift(means: GateMeans) -> tuple[tuple[Suspect, ...], tuple[str, ...]]:

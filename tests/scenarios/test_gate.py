@@ -55,7 +55,10 @@ def test_a_pass_writes_the_same_receipt_as_it_prints(desk: Desk) -> None:
     assert receipt.read_text() == outcome.out
     assert (result["verdict"], result["arch"], result["tree"]["commit"]) == ("pass", "heron", None)
     assert [model["arch"] for model in result["models"]] == ["lfm2", "dflash"]
-    assert [arm["name"] for arm in result["arms"]] == ["no-draft-1", "no-draft-2", "draft-2", "draft-2-verbose"]
+    assert [arm["name"] for arm in result["arms"]] == [
+        "no-draft-1", "no-draft-2", "draft-2", "no-draft-slots-2", "draft-2-slots-2", "draft-2-verbose",
+    ]  # fmt: skip
+    assert (result["upstream"], result["settings"]["policy"]) == (None, "near-tie")
     assert all((receipt.parent / arm["end"]["log"]).is_file() for arm in result["arms"])
     command = result["arms"][2]["command"]
     assert command[command.index("--spec-type") + 1 :][:3] == ["draft-odd", "--spec-draft-n-max", "2"]

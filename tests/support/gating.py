@@ -1,8 +1,10 @@
 """Gates over scripted servers: quick bounds, a fixed clock, and a look at what processes are left."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 
@@ -47,20 +49,30 @@ def gate(
     port: Callable[[], int] = free_port,
     suspects: Callable[[], Sequence[Suspect]] = tuple,
     widths: tuple[int, ...] = (3,),
+    slots: tuple[int, ...] = (1,),
+    upstream: Behaviour | None = None,
+    tensors: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> GateReport:
     """The whole gate over one scripted server (or another program), its logs in `folder/logs`."""
     binary = behaviour if isinstance(behaviour, Path) else write_server(folder, behaviour)
     spec = ServerSpec(binary, folder / "target.gguf", folder / "draft.gguf", "draft-dspark", folder / "logs")
     environment = {"PATH": "/usr/bin:/bin", "FORKGUARD_TEST": str(folder)}
+    theirs = None
+    if upstream is not None:
+        there = replace(spec, binary=write_server(folder / "upstream", upstream))
+        theirs = LlamaServers(there, env=environment, bounds=bounds, port=port)
     means = GateMeans(
         servers=LlamaServers(spec, env=environment, bounds=bounds, port=port),
+        upstream=theirs,
+        tensors=lambda: tensors,
         now=Ticks(),
         libraries=lambda _: (),
         suspects=suspects,
         talk=SilentTalk(),
     )
     subject = GateSubject(GatedTree(str(binary), "0" * 64), (), {}, {}, "1")
-    return run_gate(means, settings=settings, subject=subject, plans=plan_arms(widths, PROMPTS))
+    plans = plan_arms(widths, PROMPTS, slots=slots, upstream=upstream is not None)
+    return run_gate(means, settings=settings, subject=subject, plans=plans)
 
 
 def check(report: GateReport, name: CheckName) -> Check:

@@ -26,7 +26,9 @@ class Behaviour:
     `start` before it listens: ok, silent (never listens), exit, abort. `health`: ok, loading (for ever), hang,
     trickle. `answers`: per request, the last one for all later ones: ok, hang, trickle, rubbish, half, error,
     close, kill, abort, endless. `only_drafting` keeps misbehaviour to servers with a draft. `diverge_at`: with a
-    draft another token there, `gap` nats from the best. `unstable`: every process answers differently.
+    draft another token there, `gap` nats from the best; `diverge_with` says when: with a draft, with slots (more
+    than one), with both, or in batches (a draft, or a prompt computed in small batches). `lasting`: all that follows
+    differs too. `unstable`: every process answers differently; `wavering`: every process with a draft.
     """
 
     start: str = "ok"
@@ -36,8 +38,11 @@ class Behaviour:
     drafted: int = 10
     accepted: int = 5
     diverge_at: int | None = None
+    diverge_with: str = "draft"
+    lasting: bool = False
     gap: float = 1.5
     unstable: bool = False
+    wavering: bool = False
     quiet: bool = False
     flood: int = 0
     child: str = ""
@@ -86,16 +91,25 @@ def serve(behaviour: Behaviour) -> None:
         server.serve_forever()
 
 
-def answer(prompt: str, behaviour: Behaviour, *, drafting: bool, tokens: int) -> dict[str, object]:
-    """What `/completion` returns: the same for the same prompt, unless the behaviour says otherwise."""
-    seed = sum(prompt.encode()) + (os.getpid() if behaviour.unstable else 0)
-    ids = [32 + (seed * (place + 3) + place * place) % 90 for place in range(tokens)]
+def answer(prompt: object, behaviour: Behaviour, *, drafting: bool, tokens: int) -> dict[str, object]:
+    """What `/completion` returns: the same for the same prompt, unless the behaviour says otherwise.
+
+    A prompt of a text and token ids goes on where these end.
+    """
+    text, *after = prompt if isinstance(prompt, list) else [prompt]
+    own = os.getpid() if behaviour.unstable or (behaviour.wavering and drafting) else 0
+    seed = sum(str(text).encode()) + own
+    ids = [32 + (seed * (place + 3) + place * place) % 90 for place in range(len(after) + tokens)]
     replies = behaviour.draft_replies if drafting and behaviour.draft_replies else behaviour.replies
-    if prompt in replies:
-        ids = [ord(letter) for letter in replies[prompt]][:tokens]
+    if isinstance(text, str) and text in replies:
+        ids = [ord(letter) for letter in replies[text]][: len(after) + tokens]
     runner_up = [token + 1 for token in ids]
-    if drafting and behaviour.diverge_at is not None:
-        ids[behaviour.diverge_at] += 1
+    place = behaviour.diverge_at
+    if place is not None and place >= len(after) and _diverges(behaviour, drafting=drafting):
+        ids[place] = runner_up[place]
+        if behaviour.lasting:
+            ids[place + 1 :] = [token + 2 for token in ids[place + 1 :]]
+    ids, runner_up = ids[len(after) :], runner_up[len(after) :]
     rate = behaviour.draft_rate if drafting else behaviour.rate
     timings: dict[str, float] = {"predicted_n": len(ids), "predicted_ms": 1000.0 * len(ids) / rate if rate else 1.0}
     if behaviour.prompt_n is not None:
@@ -113,6 +127,16 @@ def answer(prompt: str, behaviour: Behaviour, *, drafting: bool, tokens: int) ->
         "completion_probabilities": rows,
         "timings": timings,
     }
+
+
+def _diverges(behaviour: Behaviour, *, drafting: bool) -> bool:
+    slots = _number("-np") > 1
+    batches = drafting or "-ub" in sys.argv
+    return {"draft": drafting, "slots": slots, "both": drafting and slots, "batches": batches}[behaviour.diverge_with]
+
+
+def _number(flag: str) -> int:
+    return int(sys.argv[sys.argv.index(flag) + 1]) if flag in sys.argv else 1
 
 
 class Handler(BaseHTTPRequestHandler):
