@@ -96,7 +96,7 @@ class SourceTree:
         """Each `MODEL_ARCH.X` of the Python side with the arch that `MODEL_ARCH_NAMES` makes of it."""
         return tuple(
             (piece.tokens[0], piece.tokens[2].strip("\"'"))
-            for path in self.mentioning(b"MODEL_ARCH_NAMES")
+            for path in self.mentioning(b"\nMODEL_ARCH_NAMES")
             for unit in self.parse(path).units
             if unit.symbol == "MODEL_ARCH_NAMES"
             for piece, _ in unit.entries
