@@ -70,7 +70,7 @@ def command(no_build: bool, keep: Path, verbose: bool, color: bool | None) -> in
     Downloads the sources of two builds (36 MB each, once; later runs work offline), makes an upstream history
     and a production fork that lacks pull request 27383. Then: drift names what is missing; the fork is built,
     and the gate shows its server crash; port 27383 mends it; drift is clean of it, and the gate of a new build
-    is green. The first build takes about 15 minutes on two cores, once; later runs a minute.
+    is green. The first build takes about 15 minutes on two cores, once; later runs a minute or two.
 
     \b
     Examples:
