@@ -247,6 +247,13 @@ class ReadArm(_Part):
     command: Annotated[tuple[str, ...], Field(min_length=1)]
     complete: bool
     verbose: bool
+    side: str = "fork"
+    recheck: bool = False
+
+    @property
+    def served(self) -> bool:
+        """Whether the program that is judged answered everything under these flags, as it would in service."""
+        return self.complete and self.side == "fork" and not self.verbose and not self.recheck
 
 
 class Receipt(_Part):

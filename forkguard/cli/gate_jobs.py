@@ -1,0 +1,112 @@
+"""`forkguard gate --matrix`, `--job` and `--merge`: the gate in the hands of a CI system."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.receipts import ReceiptStore
+from forkguard.adapters.signing import SshVerifier
+from forkguard.cli import compose_gate as wiring
+from forkguard.cli.gating import GateQuestion
+from forkguard.cli.options import deliver
+from forkguard.core.build_profiles import DEFAULT_PROFILE
+from forkguard.core.gate import Verdict
+from forkguard.core.gateoptions import gate_table
+from forkguard.core.map_models import UpstreamMap
+from forkguard.core.matrix import Axes, Found, Job, MergeReport, find_job, merge, plan_jobs
+from forkguard.core.receipts import (
+    RECEIPT_NAME,
+    SIGNATURE_NAME,
+    SUMS_NAME,
+    BadReceipt,
+    digest,
+    read_receipt,
+    read_sums,
+)
+from forkguard.errors import CouldNotWork, ExitCode, UsageProblem
+from forkguard.reports import matrix as report
+
+EXITS = {
+    Verdict.PASS: ExitCode.CLEAN,
+    Verdict.FAIL: ExitCode.FINDING,
+    Verdict.INCONCLUSIVE: ExitCode.COULD_NOT,
+}
+
+
+def map_jobs(map_: UpstreamMap) -> tuple[Job, ...]:
+    """The jobs of the map: of `[defaults] archs`, else all of its archs, with `[gate] profiles`, widths, slots."""
+    archs = map_.defaults.archs or tuple(map_.arch)
+    if not archs:
+        raise UsageProblem("the map has no arch", hint="add [arch.NAME] to it: forkguard init writes one")
+    return plan_jobs([_axes(map_, arch) for arch in archs])
+
+
+def job_question(map_: UpstreamMap, name: str, *, probe_size: str, upstream: bool) -> GateQuestion:
+    """What the job of that id asks."""
+    job = find_job(map_jobs(map_), name)
+    return GateQuestion(
+        job.arch, (job.width,), probe_size, job=job.id, profile=job.profile, slots=(job.slots,), upstream=upstream
+    )
+
+
+def _axes(map_: UpstreamMap, arch: str) -> Axes:
+    table = gate_table(map_, arch)
+    profiles = tuple(dict.fromkeys(table.profiles)) or (table.profile or DEFAULT_PROFILE,)
+    return Axes(arch, profiles, wiring.choose_widths(table, ()), wiring.choose_slots(table, ()))
+
+
+def merge_folder(map_: UpstreamMap, folder: Path, *, root: Path) -> MergeReport:
+    """Join the receipts that lie anywhere below `folder`; `root` is the map's. Raises `CouldNotWork` without it."""
+    if not folder.is_dir():
+        raise CouldNotWork(
+            "there is no folder of receipts", where=str(folder), hint="name the one with the artifacts"
+        )
+    signers = map_.gate.allowed_signers
+    verifier = SshVerifier(root / Path(signers).expanduser()) if signers is not None else None
+    return merge(map_jobs(map_), [_read(path, folder, verifier) for path in sorted(_receipts(folder))])
+
+
+def _receipts(folder: Path) -> Iterator[Path]:
+    for place, _, names in os.walk(folder, followlinks=False):
+        if RECEIPT_NAME in names and stat.S_ISREG((Path(place) / RECEIPT_NAME).lstat().st_mode):
+            yield Path(place) / RECEIPT_NAME
+
+
+def _read(path: Path, folder: Path, verifier: SshVerifier | None) -> Found:
+    """One receipt, held to its sums, its logs and (where signers are named) its signature."""
+    shown = str(path.relative_to(folder))
+    store = ReceiptStore(path.parent.parent)
+    name = f"{path.parent.name}/{RECEIPT_NAME}"
+    try:
+        content = store.receipt(name) or b""
+        listed = read_sums((store.beside(name, SUMS_NAME) or b"").decode("utf-8", "replace"))
+        if listed.get(RECEIPT_NAME) != digest(content):
+            return Found(shown, None, f"it is not what its {SUMS_NAME} says")
+        receipt = read_receipt(content)
+        bad = next((log for log in receipt.logs if store.hash_log(name, log.path) != log.sha256), None)
+        if bad is not None:
+            return Found(shown, None, f"its log {bad.path} was edited or is gone")
+        if verifier is not None:
+            signature = store.beside(name, SIGNATURE_NAME)
+            if signature is None:
+                return Found(shown, None, "it is not signed")
+            verifier.signer(content, signature)
+    except BadReceipt as error:
+        return Found(shown, None, str(error))
+    return Found(shown, receipt)
+
+
+def tell_jobs(*, matrix: bool, merged: Path | None, map_file: Path | None, format_: str, output: Path | None) -> int:
+    """Print the matrix, or join the receipts below `merged`; the exit status. Needs the map and no clone."""
+    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    map_ = read_map(map_path)
+    if matrix and merged is not None:
+        raise UsageProblem("--matrix plans jobs and --merge joins what they left", hint="give one of the two")
+    if merged is None:
+        deliver(report.matrix_json(map_jobs(map_)), output=output)
+        return int(ExitCode.CLEAN)
+    result = merge_folder(map_, merged.absolute(), root=map_path.parent)
+    deliver(report.merge_json(result) if format_ == "json" else report.merge_text(result), output=output)
+    return int(EXITS[result.verdict])
