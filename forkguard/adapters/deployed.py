@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from forkguard.adapters import proc
-from forkguard.adapters.server_files import hash_file
+from forkguard.adapters.hashing import hash_file
 from forkguard.core.verify import LibrariesNow
 from forkguard.errors import CouldNotWork
 

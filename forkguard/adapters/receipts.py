@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from forkguard.adapters.files import locked, write_atomic
-from forkguard.adapters.server_files import hash_file
+from forkguard.adapters.hashing import hash_file
 from forkguard.core.receipts import (
     HEAD_NAME,
     RECEIPT_NAME,

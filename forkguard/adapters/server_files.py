@@ -5,17 +5,12 @@ import re
 from pathlib import Path
 
 from forkguard.adapters.gguf_files import read_header
+from forkguard.adapters.hashing import hash_file
 from forkguard.core.gate import FileHash, ModelFile
 from forkguard.errors import CouldNotWork
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 _LIBRARY = re.compile(r"\.so(\.\d+)*$|\.dylib$")
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of the file's bytes, in hexadecimal; raises `OSError`."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_libraries(binary: Path, loaded: tuple[str, ...]) -> tuple[FileHash, ...]:

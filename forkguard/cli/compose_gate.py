@@ -8,9 +8,10 @@ from pathlib import Path
 
 from forkguard import __version__
 from forkguard.adapters.gguf_files import read_header, write_model
+from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.host import describe_box, recorded_environment, server_environment
 from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
-from forkguard.adapters.server_files import hash_file, hash_libraries, read_model
+from forkguard.adapters.server_files import hash_libraries, read_model
 from forkguard.cli.compose import Project, project_ledger, project_rules
 from forkguard.core.findings import Base, Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect

@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from forkguard.adapters.deployed import libraries_now
+from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.host import recorded_environment
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.receipts import ReceiptStore
-from forkguard.adapters.server_files import hash_file, read_model
+from forkguard.adapters.server_files import read_model
 from forkguard.adapters.signing import SshVerifier
 from forkguard.cli.compose import STATE_NAME
 from forkguard.cli.options import deliver, map_option, output_options

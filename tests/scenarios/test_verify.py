@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forkguard.adapters.server_files import hash_file
+from forkguard.adapters.hashing import hash_file
 from forkguard.cli import verify as cli
 from tests.support.commands import forkguard
 from tests.support.receipts import DRAFT_FLAGS, FLAGS, Shelf, arm

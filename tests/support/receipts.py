@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from forkguard.adapters.gguf_files import write_model
+from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.receipts import ReceiptStore
-from forkguard.adapters.server_files import hash_file, hash_libraries, read_model
+from forkguard.adapters.server_files import hash_libraries, read_model
 from forkguard.workflows.probe import write_probe
 
 FINISHED = datetime(2026, 9, 1, 12, 0, tzinfo=UTC)
