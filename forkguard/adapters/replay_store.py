@@ -77,13 +77,16 @@ class ReplayStore:
         )  # fmt: skip
         return parse_touches(out.decode("utf-8", "surrogateescape"))
 
-    def patch_ids(self, commits: Sequence[CommitHash]) -> dict[CommitHash, str]:
-        """`git patch-id` of single commits."""
+    def patch_ids(self, commits: Sequence[CommitHash], *, backwards: bool = False) -> dict[CommitHash, str]:
+        """`git patch-id` of single commits; `backwards`: of what would take each of them back."""
         if not commits:
             return {}
+        # -R swaps the prefixes as well, and git patch-id looks at them.
+        turned = ("-R", "--src-prefix=b/", "--dst-prefix=a/") if backwards else ()
+        feed = "".join(f"{each}\n" for each in commits).encode()
         _, diffs = self._git(
             "diff-tree", "--stdin", "-p", "-U3", "--no-renames", "--full-index", "--no-color", "--root",
-            "-r", "--diff-merges=first-parent", stdin="".join(f"{each}\n" for each in commits).encode(),
+            "-r", "--diff-merges=first-parent", *turned, stdin=feed,
         )  # fmt: skip
         _, out = self._git("patch-id", "--stable", stdin=diffs)
         pairs = (line.split(" ", 1) for line in out.decode().splitlines())

@@ -1,6 +1,6 @@
 """Replaying the patch stack on another upstream commit, in memory: every patch is tried, none stops the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from forkguard.core.commit_objects import PATCHSET_TRAILER
@@ -18,8 +18,9 @@ from forkguard.core.replay import (
     groups_of,
     landed_by_lines,
 )
-from forkguard.errors import MissingObject, UsageProblem
+from forkguard.errors import UsageProblem
 from forkguard.ports import PatchsetStore
+from forkguard.workflows.replay_landed import LandedCommits
 from forkguard.workflows.replay_patch import Tried, Versions
 from forkguard.workflows.replay_search import search_break, touching
 from forkguard.workflows.replay_stack import ReplayTools, Stack
@@ -56,7 +57,7 @@ def replay(
     """
     tools.talk.step(f"reading upstream from {base[:10]} to {onto.ref}")
     stack = Stack(patches, tools, base=base, onto=onto.commit)
-    landed, notes = _landed_commits(stack, tools)
+    landed = LandedCommits(stack, tools)
     results, kept = _try_all(stack, tools, landed)
     squashed = _squashed(stack, results)
     if squashed:
@@ -77,7 +78,7 @@ def replay(
         groups=groups_of(results),
         tip=list(commits.values())[-1] if commits else onto.commit,
         replays=stack.trials + 1,
-        notes=notes,
+        notes=tuple(landed.notes),
     )
 
 
@@ -96,25 +97,27 @@ _Kept = list[tuple[PatchResult, Versions]]
 
 
 def _try_all(
-    stack: Stack, tools: ReplayTools, landed: Mapping[str, CommitHash], squashed: frozenset[str] = frozenset()
+    stack: Stack, tools: ReplayTools, landed: LandedCommits, squashed: frozenset[str] = frozenset()
 ) -> tuple[list[PatchResult], _Kept]:
     state = stack.state()
     results: list[PatchResult] = []
     kept: _Kept = []
     for index, patch in enumerate(stack.patches):
         tools.talk.progress(index, len(stack.patches), patch.label)
-        if patch.label in landed:
-            how = "an upstream commit makes the same change (git patch-id)"
-            results.append(PatchResult(patch, PatchStatus.LANDED, how, landed_in=landed[patch.label]))
-            continue
         if patch.patchset in squashed:
             how = "every line that its patchset adds came, every line that it removes went"
             results.append(PatchResult(patch, PatchStatus.LANDED, how))
             continue
         tried = stack.attempt(index, state)
+        if not tried.applies or stack.came(index, state):
+            commit = landed.of(patch)
+            if commit is not None:
+                how = "an upstream commit makes the same change (git patch-id)"
+                results.append(PatchResult(patch, PatchStatus.LANDED, how, landed_in=commit))
+                continue
         result = _classified(patch, tried, results)
         results.append(result)
-        if result.status in (PatchStatus.APPLIES, PatchStatus.ADDITIVE):
+        if tried.applies:
             state.written |= tried.files
             kept.append((result, tried.files))
     return results, kept
@@ -122,32 +125,13 @@ def _try_all(
 
 def _classified(patch: StackPatch, tried: Tried, earlier: Sequence[PatchResult]) -> PatchResult:
     result = PatchResult(patch, tried.status, tried.how, tried.troubles)
-    if tried.status in (PatchStatus.APPLIES, PatchStatus.ADDITIVE):
+    if tried.applies:
         return result
     places = tried.troubles or [Trouble(path, None, "", "") for path in patch.mail.paths]
     needs = [each for each in earlier if each.status.failed and builds_on(patch, each.patch, places)]
     if not needs:
         return result
     return replace(result, status=PatchStatus.UNTESTED, needs=tuple(each.patch.label for each in needs))
-
-
-def _landed_commits(stack: Stack, tools: ReplayTools) -> tuple[dict[str, CommitHash], tuple[str, ...]]:
-    """The patches that an upstream commit makes too (the same `git patch-id`), by label; and what is to be noted."""
-    by_paths: dict[frozenset[str], list[CommitHash]] = {}
-    for touch in stack.touches:
-        by_paths.setdefault(frozenset(touch.paths), []).append(touch.commit)
-    alike = [patch for patch in stack.patches if frozenset(patch.mail.paths) in by_paths]
-    if not alike:
-        return {}, ()
-    keys = {CommitHash(f"{number:040x}"): patch for number, patch in enumerate(alike, 1)}
-    own = tools.repo.patch_ids_of({key: b"\n" + patch.mail.diff for key, patch in keys.items()})
-    upstream = {each for patch in alike for each in by_paths[frozenset(patch.mail.paths)]}
-    try:
-        ids = tools.store.patch_ids(sorted(upstream))
-    except MissingObject as problem:
-        return {}, (f"patch ids were not compared with upstream's: {problem.what}",)
-    commits = {patch_id: commit for commit, patch_id in ids.items()}
-    return {keys[key].label: commits[patch_id] for key, patch_id in own.items() if patch_id in commits}, ()
 
 
 def _squashed(stack: Stack, results: Sequence[PatchResult]) -> frozenset[str]:

@@ -58,6 +58,11 @@ class Tried:
     files: Versions
     troubles: tuple[Trouble, ...] = ()
 
+    @property
+    def applies(self) -> bool:
+        """Whether the result holds the patch."""
+        return self.status in (PatchStatus.APPLIES, PatchStatus.ADDITIVE)
+
 
 def try_on(trial: Trial, *, bench: Bench, store: ReplayObjects, quick: bool = False) -> Tried:
     """The class of a patch on this state, and what it writes.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from forkguard.core.fitting import Version, try_patch
 from forkguard.core.hunks import Change, FileChange, FileKind, Hunk, lines_of
 from forkguard.core.names import BlobHash, CommitHash, TreePath
-from forkguard.core.replay import StackPatch, Touch
+from forkguard.core.replay import StackPatch, Touch, landed_by_lines
 from forkguard.core.trees import TreeEntry
 from forkguard.ports import Bench, ReplayObjects, Repository, Talk
 from forkguard.workflows.replay_patch import Trial, Tried, Versions, Work, try_on
@@ -156,6 +156,12 @@ class Stack:
         work = self.work[index]
         trial = Trial(work, state.read(work.patch.mail.paths), self.base, state.root, state.written)
         return try_on(trial, bench=self._tools.bench, store=self._tools.store, quick=quick)
+
+    def came(self, index: int, state: State) -> bool:
+        """Whether upstream brought all that a patch brings, though it may fit once more."""
+        work = self.work[index]
+        now = state.read(work.patch.mail.paths)
+        return landed_by_lines(work.changes, before=work.before, after=work.after, ours=now)
 
     def chain(self, index: int) -> tuple[int, ...]:
         """The patches up to this one that share files with it, or with one that does."""

@@ -174,6 +174,33 @@ def test_landed_by_patch_id(queue: Queue) -> None:
     assert document["tip"] == document["onto"]["commit"]
 
 
+def test_landed_and_taken_back_is_not_landed(queue: Queue) -> None:
+    queue.patch("one", {NOTES: notes({10: "ten, ours"})})
+    queue.upstream_commit("notes : ten (#301)", {NOTES: notes({10: "ten, ours"})})
+    queue.upstream_commit('Revert "notes : ten (#301)"', {NOTES: notes({})})
+    assert queue.statuses(replayed(queue, status=0)) == [("one", "applies")]
+
+    queue.upstream_commit("notes : ten, otherwise (#303)", {NOTES: notes({10: "TEN"})})
+    assert queue.statuses(replayed(queue, status=1)) == [("one", "conflict")]
+
+
+def test_a_patch_that_landed_and_would_fit_once_more(tmp_path: Path) -> None:
+    queue = new_queue(tmp_path)
+    block = ["{", "same", "same", "same", "}"] * 6
+    queue.upstream_commit("blocks", {"docs/blocks.txt": text(block)})
+    queue.author.git("fetch", "-q", "upstream")
+    queue.author.git("checkout", "-q", "--detach", "upstream/master")
+    queue.fork.git("reset", "-q", "--hard", "upstream/master")
+    new = [*block[:12], "only once", *block[12:]]
+    queue.patch("one", {"docs/blocks.txt": text(new)})
+    landed = queue.upstream_commit("blocks : once (#304)", {"docs/blocks.txt": text(new)})
+
+    document = replayed(queue, status=0)
+
+    assert queue.statuses(document) == [("one", "landed")]
+    assert document["stack"][0]["landed_in"] == landed
+
+
 def test_landed_by_content_though_it_came_in_a_bigger_commit(queue: Queue) -> None:
     queue.patch("one", {NOTES: notes({10: "ten, ours"})})
     queue.patch("two", {NOTES: notes({10: "ten, ours", 30: "thirty, ours"})})
