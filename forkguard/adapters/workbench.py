@@ -207,6 +207,15 @@ class Workbench:
                 return Refusal((err.strip().splitlines() or ["git apply failed"])[0])
             return TreeHash(self._git("write-tree", index=index)[1].decode().strip())
 
+    def export(self, tree: TreeHash, folder: Path) -> None:
+        """Write the files of a tree into a new folder."""
+        folder.mkdir(parents=True)
+        with tempfile.TemporaryDirectory(prefix="forkguard-index-") as place:
+            index = Path(place) / "index"
+            self._git("read-tree", tree, index=index)
+            env = self._env | {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
+            self._fork.run("checkout-index", "--all", "--force", "--quiet", env=env, cwd=folder)
+
     # -- merging -------------------------------------------------------------------------------------
 
     def merge(

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import click
 
+from forkguard.adapters.compile_check import CompileCheck
 from forkguard.adapters.files import locked
 from forkguard.adapters.forge import GITHUB_API, GitHub, check_url
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
 from forkguard.adapters.resolutions import ResolutionFolder
+from forkguard.adapters.trees import TreeStore
 from forkguard.adapters.workbench import Workbench
 from forkguard.adapters.worktrees import NoCheckouts, Worktrees
 from forkguard.cli.compose import Project, open_project, patchset_store, project_rules
@@ -34,7 +36,7 @@ from forkguard.workflows.drift import run_drift
 from forkguard.workflows.find_change import Wanted
 from forkguard.workflows.port import abort_port, continue_port, port, skip_pick
 from forkguard.workflows.port_stack import as_one, port_with_prerequisites
-from forkguard.workflows.port_tools import HazardCheck, PortTools
+from forkguard.workflows.port_tools import CompileLook, HazardCheck, PortTools
 
 _PULL = re.compile(r"#?([1-9]\d{0,8})")
 _HASH = re.compile(r"[0-9a-f]{7,64}")
@@ -101,7 +103,8 @@ def command(
     switch without the snapshot writes, say); --force ports it all the same. What a person resolved is kept in
     resolutions/ beside the map, and used again where the same sides meet.
 
-    Exit status: 0 ported, or there already; 1 a conflict, or refused; 2 wrong use; 3 the request is not known here.
+    Exit status: 0 ported, or there already; 1 a conflict, refused, or ported and it does not compile; 2 wrong use;
+    3 the change is not to be had, or nobody allowed what it does.
     """
     wanted = _wanted(pr)
     pull = wanted.pull if wanted else None
@@ -136,7 +139,8 @@ def command(
                 report = port(wanted, **sides, tools=tools, options=options)
     text = port_json(report) if format_ == "json" else rendered(port_text(report), color=color, output=output)
     deliver(text, output=output)
-    return int(ExitCode.FINDING if report.status in (PortStatus.CONFLICT, PortStatus.BLOCKED) else ExitCode.CLEAN)
+    stopped = report.status in (PortStatus.CONFLICT, PortStatus.BLOCKED)
+    return int(ExitCode.FINDING if stopped or report.compiled.failed else ExitCode.CLEAN)
 
 
 def _check_words(wanted: Wanted | None, *, ways: Sequence[bool], dry_run: bool) -> None:
@@ -159,7 +163,8 @@ def scratch_tools(project: Project, talk: ConsoleTalk) -> Iterator[PortTools]:
             bench = Workbench(repo, Path(folder), objects=scratch, alternates=[repo.objects, *seen[1:]])
             looking = replace(project, fork_repo=repo, upstream_repo=_same_or(project, repo))
             tools = port_tools(looking, repo, talk)
-            yield replace(tools, bench=bench, checkouts=NoCheckouts(repo, Path(folder)))
+            compiles = _compile_look(project, bench)
+            yield replace(tools, bench=bench, compiles=compiles, checkouts=NoCheckouts(repo, Path(folder)))
 
 
 def _same_or(project: Project, repo: GitRepository) -> GitRepository:
@@ -170,10 +175,11 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
     """Everything that a port works with; `plain` is the fork without upstream's objects: it is written to."""
     folder = project.cache / "worktrees"
     base = _Base(project)
+    bench = Workbench(plain, folder)
     return PortTools(
         fork=project.fork_repo,
         upstream=project.upstream_repo,
-        bench=Workbench(plain, folder),
+        bench=bench,
         checkouts=Worktrees(plain, folder),
         journal=JournalFile(project.state / "port.json"),
         patchsets=patchset_store(project),
@@ -181,9 +187,15 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
         talk=talk,
         find_base=lambda: base.value.commit,
         hazards=_hazard_check(project, base, talk),
+        compiles=_compile_look(project, bench),
         forge=_forge(project),
         identifiers=project.map.port.identifiers,
     )
+
+
+def _compile_look(project: Project, bench: Workbench) -> CompileLook:
+    look = CompileCheck(TreeStore(project.trees), bench, project.fork_repo.path)
+    return lambda commit, onto, paths: look.check(commit, paths, onto=onto)
 
 
 class _Base:

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import PullState
@@ -70,7 +69,7 @@ def pull_of_url(url: str) -> PullNumber | None:
     >>> pull_of_url("https://github.com/ggml-org/llama.cpp/pull/27383/files")
     27383
     """
-    found = re.fullmatch(r"/[^/]+/[^/]+/pull/([1-9]\d{0,8})(?:/(?:files|commits|checks))?/?", urlsplit(url).path)
+    found = re.fullmatch(r"/[^/]+/[^/]+/pull/([1-9]\d{0,8})(?:/(?:files|commits|checks))?/?", _path(url))
     return PullNumber(int(found[1])) if found else None
 
 
@@ -80,5 +79,10 @@ def commit_of_url(url: str) -> CommitHash | None:
     >>> commit_of_url("https://github.com/a/b/commit/" + "0" * 40) == "0" * 40
     True
     """
-    found = re.fullmatch(r"/[^/]+/[^/]+/commit/([0-9a-f]{40})/?", urlsplit(url).path)
+    found = re.fullmatch(r"/[^/]+/[^/]+/commit/([0-9a-f]{40})/?", _path(url))
     return CommitHash(found[1]) if found else None
+
+
+def _path(url: str) -> str:
+    found = re.match(r"https?://[^/?#]+([^?#]*)", url)
+    return found[1] if found else ""

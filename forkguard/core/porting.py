@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from forkguard.core.commits import Commit
+from forkguard.core.compile_check import CompileReport
 from forkguard.core.findings import Finding, Severity
 from forkguard.core.hunks import FileChange, Outcome
 from forkguard.core.merges import Conflict
@@ -188,6 +189,7 @@ class PortReport:
     blocked_by: tuple[str, ...] = ()
     dry_run: bool = False
     before: tuple["PortReport", ...] = ()
+    compiled: CompileReport = field(default_factory=CompileReport)
 
 
 @dataclass(frozen=True, slots=True)

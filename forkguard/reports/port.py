@@ -78,6 +78,11 @@ def port_document(report: PortReport) -> dict[str, Any]:
         "worktree": report.worktree,
         "blocked_by": list(report.blocked_by),
         "dry_run": report.dry_run,
+        "compiled": {
+            "checked": [_clean(path) for path in report.compiled.checked],
+            "failed": [{"path": _clean(path), "text": _clean(text)} for path, text in report.compiled.failed],
+            "note": report.compiled.note,
+        },
         "before": [port_document(one) for one in report.before],
         "notes": list(report.notes),
     }
@@ -135,12 +140,21 @@ def port_text(report: PortReport) -> RenderableType:
         said = "Names that the fork's files do not have (look at these lines before you build)"
         parts += ["", Text(said, style="bold")]
         parts += [Text(f"  {printable(name.symbol)}  {printable(name.path)}") for name in local]
+    if report.compiled.failed:
+        parts += ["", Text("These files do not compile (-fsyntax-only)", style="bold red")]
+        parts += [Text(f"  {printable(path)}\n    {printable(text)}") for path, text in report.compiled.failed]
+    elif report.compiled.checked:
+        parts += [
+            "",
+            Text(f"{counted(len(report.compiled.checked), 'touched source')} compiled (-fsyntax-only): good"),
+        ]
     if report.hazards:
         told = (_hazard(finding, refused=finding.id in report.blocked_by) for finding in report.hazards)
         parts += ["", Text("Hazards", style="bold"), *told]
     if report.follow_ups:
         parts += ["", Text("Follow-ups", style="bold"), *(_follow_up(item) for item in report.follow_ups)]
-    parts += [Text(f"note: {printable(note)}", style="dim") for note in report.notes]
+    notes = [note for note in (*report.notes, report.compiled.note) if note]
+    parts += [Text(f"note: {printable(note)}", style="dim") for note in notes]
     parts += ["", Text("Next", style="bold"), *(Text(f"  {line}") for line in _next(report))]
     return Group(*parts)
 

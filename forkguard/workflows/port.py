@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from forkguard.core.commit_objects import commit_bytes, ported_message
+from forkguard.core.compile_check import CompileReport
 from forkguard.core.findings import Side
 from forkguard.core.hunks import Outcome
 from forkguard.core.journal import Journal, Phase
@@ -205,9 +206,16 @@ def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False) -> PortRe
     if report.blocked_by and not journal.force and journal.phase is not Phase.FINISHING:
         kept = journal.worktree if journal.phase is Phase.CONFLICT else None
         return replace(report, status=PortStatus.BLOCKED, branch=None, commits=(), patchset_folder="", worktree=kept)
-    if dry_run:
-        return report
-    return _finish(journal, replay, report, tools)
+    if not dry_run:
+        report = _finish(journal, replay, report, tools)
+    tools.talk.step("reading the ported files with the compiler of a built tree")
+    return replace(report, compiled=_compiled(journal, replay, tools))
+
+
+def _compiled(journal: Journal, replay: Replay, tools: PortTools) -> CompileReport:
+    before, after = (tools.bench.commit(commit).tree for commit in (journal.onto, replay.tip))
+    paths = tuple(file.path for file in tools.bench.diff(before, after, context=0, renames=False))
+    return tools.compiles(replay.tip, journal.onto, paths)
 
 
 def _nothing_made(journal: Journal, replay: Replay, tools: PortTools) -> PortReport:

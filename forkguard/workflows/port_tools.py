@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from forkguard.core.compile_check import CompileReport
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import FileChange
-from forkguard.core.names import CommitHash
+from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.porting import Hazards, HunkReport, MissingName, Pick, PortOptions
 from forkguard.ports import Bench, Checkouts, Forge, PatchsetStore, PortJournal, Repository, ResolutionStore, Talk
 from forkguard.workflows.apply_change import Applied
@@ -15,6 +16,10 @@ HazardCheck = Callable[[CommitHash, CommitHash, tuple[FileChange, ...]], Hazards
 
 
 PLAIN = PortOptions()
+
+
+CompileLook = Callable[[CommitHash, CommitHash, tuple[TreePath, ...]], CompileReport]
+"""Reads the files of a commit with a compiler; the second commit is the one that it was made on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class PortTools:
     talk: Talk
     find_base: Callable[[], CommitHash]
     hazards: HazardCheck
+    compiles: CompileLook
     forge: Forge | None = None
     identifiers: Mapping[str, str] = field(default_factory=dict)
 
