@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forkguard.adapters.files import write_atomic
+from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.receipts import ReceiptStore, read_build
-from forkguard.adapters.server_files import hash_file
 from forkguard.adapters.signing import SshSigner
 from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import STATE_NAME, Project, open_workshop
+from forkguard.cli.compose_measure import choose_questions, with_measurements
 from forkguard.core.build_profiles import DEFAULT_PROFILE
 from forkguard.core.gate import GatedTree, GateReport, Suspect
 from forkguard.core.gateoptions import gate_settings, gate_table
@@ -108,6 +109,7 @@ def gate_program(
     table = gate_table(map_, question.arch)
     settings = gate_settings(table, question.arch, upstream=upstream is not None)
     prompts = wiring.choose_prompts(table, root=root)
+    questions = choose_questions(table, root=root)
     state = root / STATE_NAME
     if not state.is_dir():
         write_atomic(state / ".gitignore", "*\n")
@@ -128,6 +130,10 @@ def gate_program(
         drafts=tuple(models.drafts), upstream=upstream is not None,
     )  # fmt: skip
     result = run_gate(means, settings=settings, subject=subject, plans=plans)
+    result = with_measurements(
+        result, table, servers=means.servers, plans=plans, questions=questions, spec_type=models.spec_type,
+        receipts=store.all(), suspects=suspects, talk=talk, now=wiring.now,
+    )  # fmt: skip
     build = read_build(Path(tree.binary), profile=question.profile)
     sign = signer.sign if signer is not None else None
     return result, store.write(folder, report.to_json(result), build=build, job=question.job, sign=sign)

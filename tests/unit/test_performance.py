@@ -164,8 +164,9 @@ def test_a_loss_of_speed_against_the_last_receipt_of_the_same_box_is_red() -> No
     assert check.detail.startswith("draft-3 fell from 14.1 to 12.1 tok/s (-14.2 %)")
     check, _ = performance(replace(now, boxes=(BUSY,)), box=BOX, last=last)
     assert (check.verdict, check.kind) == (Verdict.INCONCLUSIVE, SpeedClass.BUSY)
-    check, _ = performance(with_drafts([13.8, 14.0, 14.2]), box=BOX, last=last)
-    assert check.verdict is Verdict.PASS
+    for within_noise in ([13.8, 14.0, 14.2], [12.9, 13.0, 15.0]):
+        check, _ = performance(with_drafts(within_noise), box=BOX, last=last)
+        assert check.verdict is Verdict.PASS
 
 
 def test_a_loss_of_acceptance_is_a_regression_too_but_not_between_kinds_of_draft() -> None:

@@ -120,6 +120,13 @@ def test_the_same_better_and_no_evidence_pass() -> None:
         assert (check.verdict, check.kind) == (Verdict.PASS, kind)
 
 
+def test_five_lost_answers_of_a_hundred_are_no_evidence_and_six_are() -> None:
+    for right, kind, p in ((85, QualityClass.NO_EVIDENCE, 0.0625), (84, QualityClass.WORSE, 0.03125)):
+        graded = [*answers("no-draft", 90, 100), *answers("draft", right, 100)]
+        _, (found,) = quality(graded, arms=["draft"], baseline="no-draft")
+        assert (found.kind, found.test.p) == (kind, p)
+
+
 def test_other_questions_are_compared_unpaired() -> None:
     graded = [*answers("no-draft", 32, 60), *answers("draft", 57, 100)]
     _, (found,) = quality(graded, arms=["draft"], baseline="no-draft")
