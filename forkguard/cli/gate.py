@@ -91,6 +91,8 @@ def command(
       liveness     tokens were drafted, and some accepted: else the rest proves nothing
       determinism  the text is the same with the draft as without it, token by token
       fallback     whether the server quietly takes a slower way
+      performance  where the map asks for it: a draft that is slower than none must not ship
+      quality      where the map asks for it: not fewer right answers than without a draft
 
     \b
     Examples:

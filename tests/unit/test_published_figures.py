@@ -1,5 +1,7 @@
 """Figures that others published, out of their recorded runs: medians, ratios, what is marked or refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from forkguard.core.gate import Verdict
@@ -7,7 +9,7 @@ from forkguard.core.measurements import BadRecord, read_measurement, write_measu
 from forkguard.core.performance import Pace, Reason, analyse
 from forkguard.core.performance_checks import SpeedClass, performance
 from forkguard.core.statistics import median, spread
-from tests.support.measuring import recorded
+from tests.support.measuring import measured, recorded
 
 FIRST_REPEAT = "the same prompt again in one process: the n-gram cache replays its answer"
 TABLE = {
@@ -86,6 +88,17 @@ def test_the_ceiling_alone_refuses_the_replay_where_its_process_is_not_known() -
     assert {one.reasons for one in analysis.excluded} == {(Reason.ABOVE_CEILING,)}
     assert (check.verdict, check.kind) == (Verdict.INCONCLUSIVE, SpeedClass.ABOVE_CEILING)
     assert "96.0 tok/s is more than the 15.6 that memory allows" in check.detail
+
+
+def test_repeats_that_replay_the_prompt_cache_are_excluded_and_said() -> None:
+    honest = measured([46.7, 46.5, 46.9], [60.0, 60.1, 60.2])
+    again = tuple(replace(one, rate=167.5, prompt_evaluated=1) for one in honest.samples[:3])
+    check, analysis = performance(replace(honest, samples=(*honest.samples, *again)), box={})
+    assert [(one.sample.rate, one.reasons) for one in analysis.excluded] == [
+        (167.5, (Reason.REPEAT, Reason.CACHED_PROMPT))
+    ] * 3
+    assert analysis.cells[0].median == 46.7
+    assert "3 runs thrown out (repeat, cached-prompt)" in check.detail
 
 
 def test_eight_tasks_and_three_drafts() -> None:
