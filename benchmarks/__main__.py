@@ -8,7 +8,7 @@ from benchmarks.build import second_tree_against_ninja
 from benchmarks.drift import drift_against_blame
 from benchmarks.drift_all import all_archs_against_blame, base_by_content, second_fork_against_first
 from benchmarks.gate import warm_gate_with_probe
-from benchmarks.stack import breaking_commit_among_400, replay_against_am
+from benchmarks.stack import breaking_commit_among_400, replay_against_am, replay_command_against_am
 from benchmarks.startup import help_against_python
 from benchmarks.timing import Measured, show
 
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[], Measured]] = {
     "build": second_tree_against_ninja,
     "gate": warm_gate_with_probe,
     "replay": replay_against_am,
+    "replay-command": replay_command_against_am,
     "breaking": breaking_commit_among_400,
 }
 OPT_IN = ("build", "gate")

@@ -1,4 +1,4 @@
-"""Trying one patch on one state of the tree: exactly, with git's three-way merge, and as `forkguard port` would.
+"""Trying one patch on one state of the tree: exactly, with git's three-way merge, and by joining what is only added.
 
 What `git am --3way` takes is taken here. Nothing is written but objects.
 """
@@ -6,18 +6,17 @@ What `git am --3way` takes is taken here. Nothing is written but objects.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forkguard.core.commit_objects import commit_bytes
 from forkguard.core.fitting import Misfit, Version, backwards, try_patch
-from forkguard.core.hunks import FileChange, FileKind, Outcome
+from forkguard.core.hunks import FileChange, FileKind, lines_of
+from forkguard.core.merges import Merged, regions
 from forkguard.core.names import CommitHash, TreeHash, TreePath
-from forkguard.core.porting import Pick
 from forkguard.core.replay import PatchStatus, StackPatch, Trouble, landed_by_lines
 from forkguard.core.trees import TreeEntry
-from forkguard.errors import CouldNotWork, MissingObject
+from forkguard.errors import MissingObject
 from forkguard.ports import Bench, ReplayObjects
-from forkguard.workflows.apply_change import apply_pick
+from forkguard.workflows.join_additions import join_additions
 
-_NOBODY = b"forkguard <forkguard@localhost> 0 +0000"
+_LABEL = "fork"
 Versions = Mapping[TreePath, Version | None]
 
 
@@ -101,7 +100,7 @@ def _otherwise(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...], *, qui
         return Tried(PatchStatus.LANDED, "every line that it adds came, every line that it removes went", {})
     if quick and all(now.get(path) is not None for path, version in work.before.items() if version is not None):
         return Tried(PatchStatus.CONFLICT, "", {}, troubles)
-    return _as_port_would(trial, bench, troubles)
+    return _merge_trees(trial, bench, troubles)
 
 
 def _trouble(misfit: Misfit) -> Trouble:
@@ -137,38 +136,44 @@ def _merge_files(trial: Trial, store: ReplayObjects) -> Versions | None:
     return merged
 
 
-# -- as a port -------------------------------------------------------------------------------------------
+# -- as trees --------------------------------------------------------------------------------------------
 
 
-def _as_port_would(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...]) -> Tried:
-    """The patch as a change between two trees: finds renamed files, joins additions, and shows conflicts."""
+def _merge_trees(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...]) -> Tried:
+    """git's merge of whole trees, which finds renamed files; what both sides only add is joined, upstream first."""
     work = trial.work
     try:
         before = _edited(bench, bench.commit(trial.base).tree, {**work.below, **work.before})
         after = _edited(bench, before, work.after)
         ours = _edited(bench, bench.commit(trial.root).tree, trial.written)
-        sides = [bench.put_commit(_stand_in(tree)) for tree in (before, after)]
-        pick = Pick(commit=sides[1], before=sides[0], subject=work.patch.mail.subject)
-        applied = apply_pick(bench, pick, ours=ours, theirs_label=work.patch.label)
-        outcomes = {hunk.outcome for hunk in applied.hunks}
-        if applied.tree is None:
-            shown = tuple(
-                Trouble(each.path, each.line, each.header, each.reason or "both sides changed these lines")
-                for each in applied.conflicts
-            )
-            return Tried(PatchStatus.CONFLICT, "", {}, shown or troubles)
-        if applied.tree == ours:
-            return Tried(PatchStatus.LANDED, "every hunk is there already", {})
-        files = _written(bench, ours, applied.tree)
+        merged = bench.merge(before, after, ours, ours_label=_LABEL, theirs_label="upstream")
+        merged, joins = join_additions(bench, merged, label=_LABEL)
+        if merged.stages or merged.messages:
+            return Tried(PatchStatus.CONFLICT, "", {}, _conflicts(bench, merged) or troubles)
+        if merged.tree == ours:
+            return Tried(PatchStatus.LANDED, "merging it changes nothing", {})
+        files = _written(bench, ours, merged.tree)
     except MissingObject as problem:
         missing = tuple(Trouble(each.path, each.line, each.header, problem.what) for each in troubles)
         return Tried(PatchStatus.MISSING_BLOB, "", {}, missing)
-    except CouldNotWork as problem:
-        refused = tuple(Trouble(each.path, each.line, each.header, problem.what) for each in troubles)
-        return Tried(PatchStatus.CONFLICT, "", {}, refused)
-    if Outcome.ADDITIVE in outcomes:
-        return Tried(PatchStatus.ADDITIVE, "both sides only add at one place; joined", files)
-    return Tried(PatchStatus.APPLIES, "moved" if Outcome.MOVED in outcomes else "three-way", files)
+    if joins:
+        return Tried(PatchStatus.ADDITIVE, f"both sides only add, joined in {', '.join(sorted(joins))}", files)
+    return Tried(PatchStatus.APPLIES, "three-way, in files that upstream renamed", files)
+
+
+def _conflicts(bench: Bench, merged: Merged) -> tuple[Trouble, ...]:
+    """Each place that a person would have to decide; the line is that of its marker in the merged file."""
+    entries = bench.entries(merged.tree, merged.conflicted)
+    contents = bench.blobs(entry.blob for entry in entries.values() if entry.is_file)
+    found = []
+    for path in merged.conflicted:
+        content = contents.get(entries[path].blob, b"") if path in entries else b""
+        marked = regions(lines_of(content), label=_LABEL)
+        found += [Trouble(path, each.line, "", "both sides changed these lines") for each in marked]
+        if not marked:
+            reason = next((text for text in merged.messages if path in text), "both sides changed this file")
+            found.append(Trouble(path, None, "", reason))
+    return tuple(found)
 
 
 def _edited(bench: Bench, tree: TreeHash, files: Versions) -> TreeHash:
@@ -179,10 +184,6 @@ def _edited(bench: Bench, tree: TreeHash, files: Versions) -> TreeHash:
         elif version.content is not None:
             edits[path] = TreeEntry(version.mode, bench.put_blob(version.content))
     return bench.edit(tree, edits)
-
-
-def _stand_in(tree: TreeHash) -> bytes:
-    return commit_bytes(tree, (), author=_NOBODY, committed=b"0 +0000", message=b"one side of a patch\n")
 
 
 def _written(bench: Bench, old: TreeHash, new: TreeHash) -> dict[TreePath, Version | None]:

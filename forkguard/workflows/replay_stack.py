@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from forkguard.core.fitting import Version, try_patch
 from forkguard.core.hunks import Change, FileChange, FileKind, Hunk, lines_of
 from forkguard.core.names import BlobHash, CommitHash, TreePath
-from forkguard.core.replay import StackPatch, Touch, landed_by_lines
+from forkguard.core.replay import StackPatch, Touch, landed_by_lines, might_have_come
 from forkguard.core.trees import TreeEntry
 from forkguard.ports import Bench, ReplayObjects, Repository, Talk
 from forkguard.workflows.replay_patch import Trial, Tried, Versions, Work, try_on
@@ -161,6 +161,8 @@ class Stack:
         """Whether upstream brought all that a patch brings, though it may fit once more."""
         work = self.work[index]
         now = state.read(work.patch.mail.paths)
+        if not might_have_come(work.changes, before=work.before, ours=now):
+            return False
         return landed_by_lines(work.changes, before=work.before, after=work.after, ours=now)
 
     def chain(self, index: int) -> tuple[int, ...]:

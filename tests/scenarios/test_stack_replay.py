@@ -9,6 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.support.mini_llama import arch_source
+from tests.support.porting import ARCH
 from tests.support.snapshot import fork_as_it_is
 from tests.support.stacks import LINES, NOTES, Queue, new_queue, notes, text
 
@@ -278,6 +280,25 @@ def test_a_file_that_upstream_renamed(queue: Queue) -> None:
     assert queue.statuses(document) == [("one", "applies")]
     moved = queue.fork.text("docs/memo.txt", ref=document["tip"])
     assert moved == notes({10: "ten, ours", 40: "forty, theirs"}).rstrip("\n")
+
+
+def test_cases_that_both_sides_add_are_joined_upstream_first(queue: Queue) -> None:
+    queue.patch("robin", {ARCH: arch_source(rollback=("otter", "robin"))})
+    queue.upstream_commit("heron : rollback (#201)", {ARCH: arch_source(rollback=("otter", "heron"))})
+
+    document = replayed(queue, status=0)
+
+    assert queue.statuses(document) == [("robin", "additive")]
+    assert document["stack"][0]["how"] == f"both sides only add, joined in {ARCH}"
+    expected = arch_source(rollback=("otter", "heron", "robin"))
+    assert queue.fork.text(ARCH, ref=document["tip"]) == expected.rstrip("\n")
+
+
+def test_an_edited_line_beside_the_additions_is_a_conflict(queue: Queue) -> None:
+    queue.patch("robin", {ARCH: arch_source(rollback=("otter", "robin"))})
+    queue.upstream_commit("heron for otter (#201)", {ARCH: arch_source(rollback=("heron",))})
+
+    assert queue.statuses(replayed(queue, status=1)) == [("robin", "conflict")]
 
 
 def test_binary_files_symlinks_and_modes(queue: Queue, tmp_path: Path) -> None:
