@@ -45,9 +45,9 @@ def choose_questions(table: GateTable, *, root: Path) -> tuple[Question, ...]:
 def with_measurements(
     report: GateReport,
     table: GateTable,
+    plans: Sequence[ArmPlan],
     *,
     servers: Servers,
-    plans: Sequence[ArmPlan],
     questions: Sequence[Question],
     spec_type: str,
     receipts: Sequence[Path],
@@ -60,29 +60,37 @@ def with_measurements(
     A gate that is red already is not measured further, and says so. `plans` are the gate's own, `receipts` are
     earlier ones, oldest first. `suspects` finds drift that may explain a slow draft; it is asked only then.
     """
-    asked = {CheckName.PERFORMANCE, CheckName.QUALITY} & set(report.settings.checks)
-    if not asked or report.settings.probe:
+    report, asked = _wanted(report, questions)
+    if not asked:
         return report
-    if report.verdict is Verdict.FAIL:
-        return not_measured(report, asked, "the gate is red without it")
-    if CheckName.QUALITY in asked and not questions:
-        report = not_measured(report, {CheckName.QUALITY}, "the map names no file of `questions`")
-        asked.discard(CheckName.QUALITY)
     prompts = plans[0].prompts if CheckName.PERFORMANCE in asked else ()
+    subject = {model.name: model.sha256 for model in report.models}
     question = MeasureQuestion(
         timed_arms(plans, spec_type),
         prompts,
         tuple(questions) if CheckName.QUALITY in asked else (),
         replace(DEFAULTS, runs=table.runs or DEFAULTS.runs),
-        shared_process=table.shared_process,
+        table.shared_process,
         ceiling=_ceiling(table, Path(report.models[0].path), talk=talk) if prompts else None,
-        subject={model.name: model.sha256 for model in report.models}
-        | {"prompts": _digest(plans[0]), "args": json.dumps(table.args)},
+        subject={**subject, "prompts": _digest(plans[0]), "args": json.dumps(table.args)},
     )
-    means = MeasureMeans(servers, BoxWatch().look, time.monotonic, talk)
+    means = MeasureMeans(servers, look=BoxWatch().look, clock=time.monotonic, talk=talk)
     measured = measure(means, question, box=report.box, last=_last(receipts, report))
     measured = replace(measured, checks=tuple(_explained(check, suspects, talk) for check in measured.checks))
     return attach(report, measured, finished=now().astimezone(UTC).isoformat(timespec="seconds"))
+
+
+def _wanted(report: GateReport, questions: Sequence[Question]) -> tuple[GateReport, set[CheckName]]:
+    """What is to be measured, and the report with the reason for what was asked for and cannot be."""
+    asked = {CheckName.PERFORMANCE, CheckName.QUALITY} & set(report.settings.checks)
+    if not asked or report.settings.probe:
+        return report, set()
+    if report.verdict is Verdict.FAIL:
+        return not_measured(report, asked, "the gate is red without it"), set()
+    if CheckName.QUALITY in asked and not questions:
+        report = not_measured(report, {CheckName.QUALITY}, "the map names no file of `questions`")
+        asked.discard(CheckName.QUALITY)
+    return report, asked
 
 
 def _explained(check: Check, suspects: Callable[[], Sequence[Suspect]], talk: Talk) -> Check:

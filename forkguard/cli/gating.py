@@ -131,7 +131,7 @@ def gate_program(
     )  # fmt: skip
     result = run_gate(means, settings=settings, subject=subject, plans=plans)
     result = with_measurements(
-        result, table, servers=means.servers, plans=plans, questions=questions, spec_type=models.spec_type,
+        result, table, plans, servers=means.servers, questions=questions, spec_type=models.spec_type,
         receipts=store.all(), suspects=suspects, talk=talk, now=wiring.now,
     )  # fmt: skip
     build = read_build(Path(tree.binary), profile=question.profile)

@@ -107,6 +107,7 @@ def test_questions_that_are_not_named_or_not_readable_are_said(desk: Desk) -> No
     map_.write_text(whole.replace('questions = "questions.jsonl"\n', "").replace('"performance", ', ""))
     result = document(run(desk, FAST, "--format", "json"))
     assert result["checks"][1]["detail"] == "not measured: the map names no file of `questions`"
+    assert "measurements" not in result
     map_.write_text(whole.replace("questions.jsonl", "none.jsonl"))
     outcome = run(desk, FAST)
     assert outcome.status == 3
