@@ -62,7 +62,14 @@ def _death(end: ServerEnd, stage: GateStage, *, ready: bool) -> Trouble:
     failure = Failure.EXITED if ready else Failure.LOAD_ERROR
     text = telling if telling and not ready else ended
     load = load if failure is Failure.LOAD_ERROR else None
-    return Trouble(failure, stage, text, exit_code=end.exit_code, before=_lines(telling, ended), load=load)
+    return Trouble(
+        failure,
+        stage,
+        text,
+        exit_code=end.exit_code,
+        before=_lines("" if text == telling else telling, ended),
+        load=load,
+    )
 
 
 def _told(abort: Abort, end: ServerEnd, stage: GateStage) -> Trouble:

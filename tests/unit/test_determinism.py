@@ -1,10 +1,13 @@
 """Two texts are held against each other at their first differing token."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forkguard.core.completion import Answer, Candidate
-from forkguard.core.determinism import Comparison, Difference, compare, first_difference
+from forkguard.core.determinism import Comparison, Difference, Recheck, compare, first_difference, settle
 
 
 def answer(*tokens: int, gap: float | None = 1.0, text: str | None = None) -> Answer:
@@ -61,3 +64,48 @@ def test_the_first_difference_is_the_length_of_the_shared_prefix(one: list[int],
     else:
         assert one[:place] == other[:place]
         assert one[place : place + 1] != other[place : place + 1]
+
+
+TAKEN = Comparison(Difference.CORRUPTION, 2, 6, 7, 0.4)
+"""The reference took 6, the draft 7."""
+REST = (8, 9)
+
+
+@pytest.mark.parametrize(
+    ("found", "recheck", "kind"),
+    [
+        (TAKEN, Recheck(repeats=True, at=answer(7), on=answer(8, 9), rest=REST), Difference.BATCH_SHAPE),
+        (TAKEN, Recheck(repeats=True, at=answer(7), rest=()), Difference.BATCH_SHAPE),
+        (TAKEN, Recheck(repeats=True, at=answer(6, gap=0.03), on=answer(8, 9), rest=REST), Difference.BATCH_SHAPE),
+        (TAKEN, Recheck(repeats=True, at=answer(7), on=answer(8, 8, gap=0.3), rest=REST), Difference.BATCH_SHAPE),
+        (TAKEN, Recheck(repeats=True, at=answer(6), on=answer(8, 9), rest=REST), Difference.CORRUPTION),
+        (TAKEN, Recheck(repeats=True, at=answer(7), on=answer(8, 5), rest=REST), Difference.CORRUPTION),
+        (TAKEN, Recheck(repeats=True, at=answer(7), on=answer(8, 8, gap=1.2), rest=REST), Difference.CORRUPTION),
+        (TAKEN, Recheck(repeats=False, at=answer(7), on=answer(8, 9), rest=REST), Difference.CORRUPTION),
+        (TAKEN, Recheck(), Difference.CORRUPTION),
+        (
+            replace(TAKEN, gap=1.1),
+            Recheck(repeats=True, at=answer(7), on=answer(8, 9), rest=REST),
+            Difference.CORRUPTION,
+        ),
+        (
+            replace(TAKEN, gap=None),
+            Recheck(repeats=True, at=answer(7), on=answer(8, 9), rest=REST),
+            Difference.CORRUPTION,
+        ),
+        (replace(TAKEN, difference=Difference.NEAR_TIE, gap=0.01), Recheck(), Difference.NEAR_TIE),
+        (
+            replace(TAKEN, difference=Difference.NEAR_TIE, gap=0.01),
+            Recheck(on=answer(8, 5), rest=REST),
+            Difference.CORRUPTION,
+        ),
+        (Comparison(Difference.IDENTICAL), Recheck(), Difference.IDENTICAL),
+    ],
+)
+def test_a_second_look_settles_what_a_difference_is(found: Comparison, recheck: Recheck, kind: Difference) -> None:
+    assert settle(found, recheck)[0] is kind
+
+
+def test_how_far_texts_agree_again_is_told() -> None:
+    found = compare(answer(1, 2, 3, 4, 5), answer(1, 9, 3, 8, 5))
+    assert (found.agreeing, found.after) == (2, 3)

@@ -11,12 +11,14 @@ from forkguard.core.gate import (
     GateStage,
     Misbehaved,
     NotRun,
+    Policy,
     ServerEnd,
     Verdict,
 )
 from forkguard.core.gatechecks import judge
-from forkguard.core.gateoptions import gate_settings, gate_table
+from forkguard.core.gateoptions import draft_names, gate_settings, gate_table
 from forkguard.core.gatetrouble import diagnose
+from forkguard.core.map_models import GateTable
 from forkguard.core.mapfile import parse_map
 from forkguard.core.prompts import PROMPTS, read_prompts
 from forkguard.core.serverlog import parse
@@ -123,6 +125,25 @@ def test_a_check_that_was_asked_for_and_cannot_run_is_inconclusive() -> None:
     settings = gate_settings(gate_table(parse_map(MAP, name="m"), "sketch"), "sketch")
     (check,), _ = judge((), settings)
     assert (check.name, check.verdict) == (CheckName.PERFORMANCE, Verdict.INCONCLUSIVE)
+
+
+def test_the_policy_is_differential_with_upstreams_arms_and_cannot_be_without() -> None:
+    table = gate_table(parse_map(MAP, name="m"), "heron")
+    assert gate_settings(table, "heron").policy is Policy.NEAR_TIE
+    assert gate_settings(table, "heron", upstream=True).policy is Policy.DIFFERENTIAL
+    asked = table.model_copy(update={"policy": "differential"})
+    with pytest.raises(UsageProblem):
+        gate_settings(asked, "heron")
+    strict = table.model_copy(update={"policy": "strict"})
+    assert gate_settings(strict, "heron", upstream=True).policy is Policy.STRICT
+
+
+def test_drafts_are_named_once_and_need_a_target() -> None:
+    table = GateTable(target="t.gguf", draft="a.gguf", drafts=("b.gguf", "a.gguf"))
+    assert draft_names(table) == ("a.gguf", "b.gguf")
+    lonely = MAP.replace('target = "a.gguf"', 'drafts = ["a.gguf"]')
+    with pytest.raises(UsageProblem):
+        gate_table(parse_map(lonely, name="m"), "otter")
 
 
 @pytest.mark.parametrize("arch", ["nobody", "otter"])
