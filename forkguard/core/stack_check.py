@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from forkguard.core.commits import Commit
 from forkguard.core.findings import Side
-from forkguard.core.fitting import Files
+from forkguard.core.fitting import Files, Version
 from forkguard.core.hunks import FileKind, lines_of
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.patch_mail import PatchMail
@@ -35,6 +35,7 @@ class Problem(StrEnum):
     APPLY = "apply"
     REMOVES = "removes"
     TREE = "tree"
+    LOST = "lost"
     UNCOVERED = "uncovered"
 
 
@@ -180,6 +181,30 @@ def unsaid_removals(mail: PatchMail, manifest: Manifest, upstream: Files) -> lis
         if removed:
             found.append((path, removed))
     return found
+
+
+def lines_gone(mail: PatchMail, *, whole: Files, ours: Files) -> list[tuple[TreePath, int]]:
+    """The files, with line counts, in which lines of a patch are missing.
+
+    `whole` is what the stack makes of its files: lines that a later patch took away again are not asked for.
+    """
+    found = []
+    for file in mail.files:
+        wanted, there = (_telling_lines(side.get(file.path)) for side in (whole, ours))
+        added = {line for hunk in file.hunks for change in hunk.changes for line in map(_key, change.added)}
+        gone = sum(wanted[line] > there[line] for line in added)
+        if gone:
+            found.append((file.path, gone))
+    return found
+
+
+def _key(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _telling_lines(version: Version | None) -> Counter[str]:
+    lines = lines_of(version.content) if version and version.content else []
+    return Counter(key for key in map(_key, lines) if _TELLING.search(key))
 
 
 def _named(text: str) -> list[str]:

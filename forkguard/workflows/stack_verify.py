@@ -26,6 +26,7 @@ from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.ports import PatchsetStore
 from forkguard.workflows.replay import ACTIVE, replay
 from forkguard.workflows.replay_stack import ReplayTools, Stack
+from forkguard.workflows.stack_lost import lost_patches
 
 _FIELDS = ("Origin", "Forwarded", "Applied-Upstream", "Author", "Bug", "Bug-Debian", "Reviewed-By", "Last-Update")
 """Header fields that an export is made with again, beside those of the mail itself."""
@@ -67,6 +68,8 @@ def verify(patchsets: PatchsetStore, *, base: CommitHash, fork: Side, tools: Rep
     uncovered = _uncovered(files, base, fork, tools)
     same, tree_findings = _against_production(report.tip, fork, uncovered, tools)
     findings += tree_findings
+    if not same:
+        findings += lost_patches(files.patches, base=base, tip=report.tip, fork=fork, tools=tools)
     return VerifyReport(
         base=report.base,
         fork=fork,

@@ -126,7 +126,7 @@ def test_one_byte_that_somebody_edited(queue: Queue) -> None:
 
     kinds = [each["kind"] for each in document["findings"]]
     line = 1 + text.split("\n").index("+ten, ours")
-    assert kinds == ["export", "tree"]
+    assert kinds == ["export", "tree"]  # white space alone does not count as lost
     assert document["findings"][0]["what"].endswith(f": line {line} differs")
 
 
@@ -135,7 +135,7 @@ def test_an_export_whose_commit_is_elsewhere_is_said_to_be_unchecked(queue: Queu
 
     document = verified(queue, status=1)
 
-    assert [each["kind"] for each in document["findings"]] == ["tree"]
+    assert [each["kind"] for each in document["findings"]] == ["tree", "lost"]
     (note,) = document["notes"]
     assert note.startswith("three/0001-ours-three.patch: its commit ")
     assert note.endswith("is not in this clone; the export was not compared")
@@ -165,6 +165,32 @@ def test_commits_that_no_patchset_covers_are_listed(queue: Queue) -> None:
     assert document["findings"][0]["what"] == (
         "base plus stack is not the tree of production: 1 files differ (README.md)"
     )
+
+
+def test_a_merge_that_wiped_a_patch_is_named(queue: Queue) -> None:
+    queue.upstream_commit("elsewhere (#300)", {"docs/x.txt": "x\n"})
+    queue.fork.clock = queue.upstream.clock
+    queue.fork.commit("ours: a service", {"deploy/a.service": "a\n"})
+    queue.fork.git("merge", "-q", "--no-commit", "upstream/master")
+    wiped = queue.fork.commit("Merge upstream/master", {NOTES: notes({30: "thirty, ours"})})
+    queue.fork.commit("ours: a service, again", {"deploy/a.service": "b\n"})
+
+    document = verified(queue, status=1)
+
+    (lost,) = [each for each in document["findings"] if each["kind"] == "lost"]
+    assert lost["where"] == "one/0001-ours-one.patch"
+    assert lost["what"] == (
+        f"1 of its lines are no longer in {NOTES} of production, since {wiped[:10]} Merge upstream/master"
+    )
+    assert lost["fix"] == f"git show -m {wiped[:10]}  shows what happened"
+
+
+def test_a_patch_that_production_never_had(queue: Queue) -> None:
+    queue.patch("three", {"README.md": "ours\n"})
+
+    (lost,) = [each for each in verified(queue, status=1)["findings"] if each["kind"] == "lost"]
+
+    assert (lost["where"], lost["what"]) == ("three/0001-ours-three.patch", "production does not have it: README.md")
 
 
 # -- removals ------------------------------------------------------------------------------------------------
