@@ -227,7 +227,10 @@ class LlamaServer:
         self._note_libraries()
 
     def stop(self) -> ServerEnd:
-        """Ask the server to stop, wait, then kill it and all its offspring; say how it ended."""
+        """Ask the server to stop, wait, then kill it and all its offspring; say how it ended.
+
+        Raises `CouldNotWork`, once all that is done, where its log could not be written.
+        """
         if self._end is not None:
             return self._end
         self._http.close()
@@ -254,6 +257,11 @@ class LlamaServer:
             left_behind=left_behind,
             libraries=tuple(sorted(self._libraries)),
         )
+        if self._log.failure is not None:
+            raise CouldNotWork(
+                f"a server's log cannot be written: {self._log.failure.strerror}", where=str(self._log.path),
+                hint="make room, or name another folder for the map",
+            )  # fmt: skip
         return self._end
 
     def _summary(self) -> LogSummary:

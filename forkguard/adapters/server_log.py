@@ -15,7 +15,8 @@ class LogCapture:
     The first `head` bytes go to the file `path` as they come; of what follows, the last `tail` bytes are
     added by `close`, behind a line that says how much was left out. Memory stays below three times `tail`.
     Give `writer` to the child as its output, then call `started`. It reads as fast as a disk writes, so that
-    a flood slows nobody but its author.
+    a flood slows nobody but its author. When the file cannot be written (a full disk), `failure` says so, and
+    reading goes on, so that the child does not wait for ever.
     """
 
     def __init__(self, path: Path, *, head: int, tail: int) -> None:
@@ -25,7 +26,8 @@ class LogCapture:
         self._tail_limit = tail
         self._head_size = 0
         self._tail = bytearray()
-        self._file = path.open("wb")
+        self.failure: OSError | None = None
+        self._file = path.open("wb", buffering=0)
         self._reader, self.writer = os.pipe()
         self._wake_reader, self._wake_writer = os.pipe()
         self._thread = threading.Thread(target=self._read, name="forkguard-log", daemon=True)
@@ -59,8 +61,8 @@ class LogCapture:
             os.close(handle)
         del self._tail[: -self._tail_limit]
         if self.left_out:
-            self._file.write(f"\n[forkguard: {self.left_out} bytes of the log left out here]\n".encode())
-        self._file.write(self._tail)
+            self._write(f"\n[forkguard: {self.left_out} bytes of the log left out here]\n".encode())
+        self._write(self._tail)
         self._file.close()
 
     def kept(self) -> Iterator[bytes]:
@@ -82,14 +84,21 @@ class LogCapture:
                     return
                 self._keep(chunk)
 
+    def _write(self, data: bytes | bytearray) -> None:
+        rest = memoryview(data)
+        try:
+            while rest and self.failure is None:
+                rest = rest[self._file.write(rest) or 0 :]
+        except OSError as error:
+            self.failure = error
+
     def _keep(self, chunk: bytes) -> None:
         self.received += len(chunk)
         first = chunk[: self._head_left]
         if first:
             self._head_left -= len(first)
             self._head_size += len(first)
-            self._file.write(first)
-            self._file.flush()
+            self._write(first)
         self._tail += chunk[len(first) :]
         if len(self._tail) > 2 * self._tail_limit:
             del self._tail[: -self._tail_limit]
