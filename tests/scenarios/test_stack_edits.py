@@ -1,19 +1,14 @@
 """Edits of the stack: what each changes, what it leaves, and what a kill leaves."""
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from forkguard.adapters.files import locked
 from forkguard.core.patchset import parse_manifest
-from tests.support.repos import frozen_environment
 from tests.support.snapshot import fork_as_it_is
-from tests.support.stacks import NOTES, Queue, new_queue, notes
-
-ROOT = Path(__file__).parents[2]
+from tests.support.stacks import NOTES, Queue, held, new_queue, notes, run_stopping
 
 
 @pytest.fixture
@@ -171,11 +166,7 @@ def test_a_kill_before_any_write_loses_nothing_and_can_be_gone_on_with(queue: Qu
             path = queue.desk.path / "patchsets" / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
-        killed = subprocess.run(
-            [sys.executable, "-m", "tests.support.stopping_stack", str(writes), "stack", *words],
-            cwd=queue.desk.path, env=frozen_environment() | {"PYTHONPATH": str(ROOT)},
-            capture_output=True, check=False, timeout=120,
-        )  # fmt: skip
+        killed = run_stopping(queue.desk.path, writes, "stack", *words)
         listed = [line.split()[0] for line in series(queue).splitlines() if not line.startswith("#")]
         for name in listed:
             assert (queue.desk.path / f"patchsets/{name}/0001-ours-{name}.patch").is_file(), (writes, name)
@@ -184,10 +175,10 @@ def test_a_kill_before_any_write_loses_nothing_and_can_be_gone_on_with(queue: Qu
             *queue.desk.path.glob(".forkguard/dropped/two/*.patch"),
         ]
         assert kept, writes
-        if killed.returncode == 0:
+        if killed == 0:
             assert writes > 0
             return
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert killed == -signal.SIGKILL
         if (queue.desk.path / "patchsets/two/patchset.toml").is_file():
             done(queue, *words)
     pytest.fail("it never ended")
@@ -207,5 +198,8 @@ def test_the_list_with_the_state_on_another_upstream(queue: Queue) -> None:
         "on upstream/master: 1 applies",
         "on upstream/master: 1 landed",
     ]
-    document = queue.desk.json("stack", "list", "--onto", "upstream/master", status=0)
+    document = held(queue.desk.json("stack", "list", "--onto", "upstream/master", status=0))
+    held(queue.desk.json("stack", "list", status=0))
+    held(queue.desk.json("stack", "show", "one", status=0))
+    held(queue.desk.json("stack", "reorder", "two", "--first", status=0))
     assert [each["patches"][0]["status"] for each in document["stack"]] == ["conflict", "applies", "landed"]

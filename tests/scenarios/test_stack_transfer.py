@@ -1,5 +1,7 @@
 """Imports from a branch, a quilt series and a folder of mails; exports as patches, a bundle and a branch."""
 
+import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from tests.support.porting import CLONE, MAP
 from tests.support.repos import clone
 from tests.support.snapshot import fork_as_it_is
-from tests.support.stacks import LINES, NOTES, Queue, new_queue, notes, text
+from tests.support.stacks import LINES, NOTES, Queue, held, new_queue, notes, run_stopping, text
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def queue(tmp_path: Path) -> Queue:
 def ran(queue: Queue, *words: str, status: int = 0) -> dict[str, Any]:
     """JSON of a command that leaves the fork as it was."""
     before = fork_as_it_is(queue.fork.path)
-    document = queue.desk.json("stack", *words, status=status)
+    document = held(queue.desk.json("stack", *words, status=status))
     assert fork_as_it_is(queue.fork.path) == before
     return document
 
@@ -78,6 +80,25 @@ def test_what_is_there_already_is_not_written_over(queue: Queue) -> None:
     assert outcome.status == 2
     assert outcome.told()[0] == "the patchset readme is there already and holds something else"
     assert 'why = "mine"' in file.read_text()
+
+
+def test_an_import_that_is_killed_loses_nothing_and_is_finished_by_the_next(queue: Queue) -> None:
+    fork_commits(queue)
+    words = ("stack", "import", "--from-branch", "production")
+    whole: dict[str, bytes] | None = None
+    for writes in range(30):
+        shutil.rmtree(queue.desk.path / "patchsets", ignore_errors=True)
+        killed = run_stopping(queue.desk.path, writes, *words)
+        listed = (queue.desk.path / "patchsets/series").read_text().split() if killed == 0 else []
+        assert (queue.desk.path / "patchsets/series").is_file() == (killed == 0)
+        assert queue.desk.run(*words).status == 0
+        whole = whole or queue.desk.stack_files()
+        assert queue.desk.stack_files() == whole
+        if killed == 0:
+            assert listed == ["0001-ours-ten-7", "readme", "0003-ours-thirty"]
+            return
+        assert killed == -signal.SIGKILL
+    pytest.fail("it never ended")
 
 
 def test_a_dry_run_writes_nothing(queue: Queue) -> None:

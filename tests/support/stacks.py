@@ -1,13 +1,20 @@
 """A patch stack beside the miniature fork, made as people make one: commits in a clone, `git format-patch`."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import jsonschema
 
 from tests.support.mini_llama import base_tree
 from tests.support.porting import MAP, REMOTE, Desk
-from tests.support.repos import GitFolder, clone, new_repository
+from tests.support.repos import GitFolder, clone, frozen_environment, new_repository
 
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 NOTES = "docs/notes.txt"
 LINES = tuple(f"note {number}: nothing special" for number in range(1, 41))
 MANIFEST = 'title = "{name}"\nstate = "carried"\nwhy = "we need it"\n'
@@ -80,6 +87,22 @@ class Queue:
         stack = document["stack"]
         assert isinstance(stack, list)
         return [(each["patchset"], each["status"]) for each in stack]
+
+
+def held(document: dict[str, Any]) -> dict[str, Any]:
+    """A command's JSON, held against the schema that its `schema` names."""
+    name = document["schema"].removeprefix("forkguard/").partition("@")[0]
+    jsonschema.validate(document, json.loads((SCHEMAS / f"{name}.json").read_text()))
+    return document
+
+
+def run_stopping(folder: Path, writes: int, *words: str) -> int:
+    """A command in a process that is killed just before that many files were written; its status."""
+    environment = frozen_environment() | {"PYTHONPATH": str(SCHEMAS.parents[1])}
+    return subprocess.run(
+        [sys.executable, "-m", "tests.support.stopping_stack", str(writes), *words],
+        cwd=folder, env=environment, capture_output=True, check=False, timeout=120,
+    ).returncode  # fmt: skip
 
 
 def new_queue(folder: Path) -> Queue:
