@@ -1,12 +1,16 @@
 """A frozen world for every test: no git configuration of the user's, one identity, clock, language and time zone."""
 
 import os
+import signal
 from pathlib import Path
 
 import platformdirs
 import pytest
 
 from tests.support.repos import MiniHistory, copy_of, mini_history
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: children would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _STEERING = ("GIT_", "FORKGUARD_", "XDG_")
 _USERS_CACHE = platformdirs.user_cache_path()

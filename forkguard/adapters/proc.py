@@ -18,6 +18,7 @@ from forkguard.errors import CouldNotWork, ProcessFailed, TimedOut
 
 _CHUNK = 1 << 16
 _POLL = 0.2
+_LOOKS = 5
 _GRACE = 5.0
 """Seconds that a child which was asked to stop has, before it is killed."""
 
@@ -186,17 +187,31 @@ def end_session(child: "subprocess.Popen[bytes]") -> None:
 def kill_session(session: int, *, inside: Path | None = None) -> int:
     """Kill the processes of a session (only those whose folder lies `inside`, if given); return how many.
 
-    A group is not enough: ninja puts every compiler into a group of its own.
+    A group is not enough: ninja puts every compiler into a group of its own. One look is not enough either: a
+    process that is being started while we look is seen by the next look, which comes when the others are gone.
     """
-    killed = 0
-    for pid in psutil.pids():
-        with contextlib.suppress(OSError, psutil.Error):
-            if pid == os.getpid() or os.getsid(pid) != session:
-                continue
-            if inside is None or Path(psutil.Process(pid).cwd()).is_relative_to(inside):
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
-    return killed
+    killed: set[int] = set()
+    for _ in range(_LOOKS):
+        found = [process for pid in psutil.pids() if (process := _of_session(pid, session, inside)) is not None]
+        if not found:
+            break
+        for process in found:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+                killed.add(process.pid)
+        psutil.wait_procs(found, timeout=_GRACE)
+    return len(killed)
+
+
+def _of_session(pid: int, session: int, inside: Path | None) -> psutil.Process | None:
+    """A live process of the session that is not our own, else None."""
+    with contextlib.suppress(OSError, psutil.Error):
+        if pid != os.getpid() and os.getsid(pid) == session:
+            process = psutil.Process(pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return None
+            return process if inside is None or Path(process.cwd()).is_relative_to(inside) else None
+    return None
 
 
 def _close_pipes(child: "subprocess.Popen[bytes]") -> None:
