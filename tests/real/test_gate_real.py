@@ -51,8 +51,8 @@ def _is_server(process: psutil.Process) -> bool:
         return False
 
 
-def gate(desk: Path, ref: str, *, status: int) -> dict[str, Any]:
-    outcome = forkguard("gate", "--arch", "lfm2", "--fork-ref", ref, "--format", "json", cwd=desk)
+def gate(desk: Path, ref: str, *words: str, status: int) -> dict[str, Any]:
+    outcome = forkguard("gate", "--arch", "lfm2", "--fork-ref", ref, *words, "--format", "json", cwd=desk)
     assert outcome.status == status, outcome.err + outcome.out
     document: dict[str, Any] = json.loads(outcome.out)
     jsonschema.validate(document, SCHEMA)
@@ -113,3 +113,43 @@ def test_the_line_alone_passes_on_checkpoints(desk: Path) -> None:
     assert (fallback["verdict"], fallback["class"]) == ("pass", "checkpoints")
     assert "checkpoints" in fallback["evidence"][0]["text"]
     assert check(document, "determinism")["class"] == "identical"
+
+
+SLOTS = {"no-draft-slots-2", "draft-3-slots-2", "draft-7-slots-2"}
+
+
+@pytest.mark.parametrize(
+    ("branch", "verdict", "crashes", "texts", "culprit"),
+    [
+        ("production", "fail", "abort", None, "upstream too"),
+        ("layer-input-only", "pass", None, "identical", None),
+        ("line-and-registry", "fail", None, "corruption", None),
+        ("forkguard/27383", "pass", None, "identical", None),
+    ],
+)
+def test_the_four_branches_beside_upstream_at_the_pin_with_one_and_two_slots(
+    desk: Path, *, branch: str, verdict: str, crashes: str | None, texts: str | None, culprit: str | None
+) -> None:
+    """Upstream at the pin lacks the request too: it aborts with the draft, and answers without it.
+
+    The branch with the port has everything that upstream had right after it, so there the pin is that commit.
+    """
+    if branch.startswith("forkguard/"):
+        assert forkguard("port", "27383", cwd=desk).status == 0
+    document = gate(desk, branch, "--upstream", status=0 if verdict == "pass" else 1)
+    assert (document["verdict"], document["settings"]["policy"]) == (verdict, "differential")
+    arms = {arm["name"]: arm for arm in document["arms"]}
+    assert {name for name, arm in arms.items() if arm["slots"] == 2 and not arm["recheck"]} == SLOTS | {
+        f"upstream-{name}" for name in SLOTS
+    }
+    assert all(arms[name]["complete"] for name in arms if "no-draft" in name)
+    crash, determinism = check(document, "crash"), check(document, "determinism")
+    assert (crash["class"], determinism["class"]) == (crashes, texts)
+    assert (crash if crashes else determinism)["culprit"] == culprit
+    theirs = [one for one in crash["evidence"] if one["arm"].startswith("upstream-")]
+    aborts = set() if branch.startswith("forkguard/") else {("abort", "first decode")}
+    assert {(one["class"], one["stage"]) for one in theirs} == aborts
+    assert document["upstream"]["commit"] != document["tree"]["commit"]
+    if texts == "corruption":
+        assert determinism["trigger"].startswith("only with the draft")
+        assert "as a batch of that size, gives the reference" in determinism["detail"] + str(determinism["evidence"])

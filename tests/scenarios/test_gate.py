@@ -81,6 +81,43 @@ def test_a_crash_that_drift_explains_names_the_finding_and_the_port(desk: Desk) 
     assert text.splitlines()[-1] == "next: forkguard port 201"
 
 
+def test_upstreams_server_names_the_culprit_and_stands_in_the_receipt(desk: Desk) -> None:
+    theirs = write_server(desk.path / "theirs", Behaviour())
+    outcome = run(
+        desk, Behaviour(answers=("abort",), only_drafting=True), "--upstream-binary", str(theirs), "--format", "json"
+    )
+    result = document(outcome)
+    assert (outcome.status, result["checks"][0]["culprit"], result["checks"][0]["trigger"]) == (
+        1, "fork", "only with the draft",
+    )  # fmt: skip
+    assert (result["upstream"]["binary"], result["upstream"]["commit"]) == (str(theirs), None)
+    assert result["settings"]["policy"] == "differential"
+    assert [arm["name"] for arm in result["arms"] if arm["side"] == "upstream"] == [
+        "upstream-no-draft-1", "upstream-no-draft-2", "upstream-draft-2", "upstream-no-draft-slots-2",
+        "upstream-draft-2-slots-2",
+    ]  # fmt: skip
+    assert all(arm["complete"] for arm in result["arms"] if arm["side"] == "upstream")
+
+
+def test_every_draft_file_of_the_map_has_arms_of_its_own(desk: Desk) -> None:
+    path = desk.path / "upstream-map.toml"
+    text = path.read_text()
+    draft = text.partition('draft = "')[2].partition('"')[0]
+    (desk.path / "other.gguf").write_bytes((desk.path / draft).read_bytes())
+    path.write_text(text + 'drafts = ["other.gguf"]\nslots = [1]\nargs = ["--odd", "9"]\n')
+    result = document(run(desk, Behaviour(), "--format", "json"))
+    stem = draft.removesuffix(".gguf")
+    arms = {arm["name"]: arm for arm in result["arms"]}
+    assert list(arms) == [
+        "no-draft-1", "no-draft-2", f"draft-{stem}-2", "draft-other-2", f"draft-{stem}-2-verbose",
+        "draft-other-2-verbose",
+    ]  # fmt: skip
+    command = arms["draft-other-2"]["command"]
+    assert command[command.index("-md") + 1] == str(desk.path / "other.gguf")
+    assert command[-2:] == ["--odd", "9"]
+    assert [model["name"] for model in result["models"]][1:] == [draft, "other.gguf"]
+
+
 def test_a_crash_that_drift_does_not_explain_names_none(desk: Desk) -> None:
     crash = document(run(desk, Behaviour(answers=("abort",), only_drafting=True), "--format", "json"))["checks"][0]
     assert crash["suspects"] == []
@@ -115,6 +152,9 @@ def test_escapes_of_a_server_reach_no_terminal(desk: Desk) -> None:
         (("--arch", "heron", "--binary", "nowhere"), 2),
         (("--arch", "heron", "--binary", "bin", "--profile", "cpu"), 2),
         (("--arch", "heron", "--width", "0"), 2),
+        (("--arch", "heron", "--slots", "0"), 2),
+        (("--arch", "heron", "--upstream", "--upstream-binary", "bin"), 2),
+        (("--arch", "heron", "--upstream-binary", "nowhere"), 2),
         ((), 2),
     ],
 )
