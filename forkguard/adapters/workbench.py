@@ -123,13 +123,15 @@ class Workbench:
         found = out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
         return tuple(TreePath(name.partition(":")[2]) for name in found)
 
-    def words(self, tree: TreeHash, words: Sequence[str]) -> frozenset[str]:
-        """Those of the words that stand anywhere in the text files of a tree."""
-        if not words:
-            return frozenset()
-        options = ("grep", "-I", "-h", "-o", "-w", "-F", "-f", "-", tree)
-        status, out = self._git(*options, stdin="".join(f"{word}\n" for word in words).encode(), allowed=(0, 1))
-        return frozenset(out.decode("utf-8", "replace").split("\n")[:-1]) if status == 0 else frozenset()
+    def files(self, tree: TreeHash) -> Tree:
+        """Every file of a tree."""
+        _, out = self._git("ls-tree", "-r", "-z", "--full-tree", tree)
+        found: dict[TreePath, TreeEntry] = {}
+        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+            meta, path = record.split("\t", 1)
+            mode, _, blob = meta.split(" ")
+            found[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
+        return found
 
     def entries(self, tree: TreeHash, paths: Sequence[TreePath]) -> Tree:
         """The files at `paths`, as far as the tree has them."""

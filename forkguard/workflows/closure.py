@@ -1,17 +1,22 @@
 """What belongs to a change besides itself: later upstream commits, and what it needs from earlier ones."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from forkguard.core.closure import later_commits
 from forkguard.core.fixes import changes_by_commit
 from forkguard.core.history import line_key
 from forkguard.core.hunks import FileChange, lines_of
-from forkguard.core.names import CommitHash, TreeHash, TreePath
+from forkguard.core.names import BlobHash, CommitHash, TreeHash, TreePath
 from forkguard.core.own_names import is_cxx
 from forkguard.core.patchset import FollowUp
 from forkguard.core.porting import MissingName, PullState, Source
 from forkguard.core.prerequisites import brought_by, used_names
+from forkguard.errors import CouldNotWork
 from forkguard.ports import Bench, Repository
+
+_AT_ONCE = 200
+"""Files that are held in memory together."""
 
 _MOST_NAMES = 60
 """Names that are looked up in history; a change that misses more belongs to another time."""
@@ -57,16 +62,39 @@ def find_prerequisites(
     entries = bench.entries(ours, sorted({path for paths in used.values() for path in paths}))
     contents = bench.blobs(entry.blob for entry in entries.values() if entry.is_file)
     near = frozenset(word for content in contents.values() for word in _words(content))
-    asked = sorted(name for name in used if name not in near and name not in identifiers)
-    there = bench.words(ours, asked)
-    lacking = [name for name in asked if name not in there]
-    wanted = sorted(bench.words(bench.commit(before).tree, lacking))[:_MOST_NAMES]
+    asked = frozenset(name for name in used if name not in near and name not in identifiers)
+    mine = _sources(bench, ours)
+    lacking = asked - _standing_in(bench, mine, asked)
+    theirs = _sources(bench, bench.commit(before).tree)
+    wanted = sorted(_standing_in(bench, theirs - mine, lacking))[:_MOST_NAMES]
     if not wanted:
         return ()
-    found = brought_by(repo.introductions(wanted, base, before), wanted)
+    try:
+        found = brought_by(repo.introductions(wanted, base, before), wanted)
+    except CouldNotWork:  # a history too long to be read in time: the names are told without who brought them
+        found = {}
     known = repo.commits(found.values())
     named = [MissingName(name, used[name][0], known[commit]) for name, commit in found.items()]
     return (*named, *(MissingName(name, used[name][0]) for name in wanted if name not in found))
+
+
+def _sources(bench: Bench, tree: TreeHash) -> frozenset[BlobHash]:
+    return frozenset(entry.blob for path, entry in bench.files(tree).items() if entry.is_file and is_cxx(path))
+
+
+def _standing_in(bench: Bench, blobs: frozenset[BlobHash], names: frozenset[str]) -> frozenset[str]:
+    """Those of the names that stand in any of the files; git grep takes minutes for a few hundred words."""
+    left = {name: name.encode() for name in names}
+    waiting = sorted(blobs)
+    for at in range(0, len(waiting), _AT_ONCE):
+        if not left:
+            break
+        for content in bench.blobs(waiting[at : at + _AT_ONCE]).values():
+            here = [name for name, word in left.items() if word in content]
+            for name in here:
+                if re.search(rb"\b" + left[name] + rb"\b", content):
+                    del left[name]
+    return names - left.keys()
 
 
 def _words(content: bytes) -> frozenset[str]:
