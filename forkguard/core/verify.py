@@ -89,7 +89,11 @@ class Question:
     @property
     def gate(self) -> str:
         """The command that makes a receipt for it."""
-        return f"forkguard gate --arch {self.arch or 'NAME'} --binary {self.binary}"
+        return self.gate_of("NAME")
+
+    def gate_of(self, arch: str) -> str:
+        """The same, for `arch` where the question names none."""
+        return f"forkguard gate --arch {self.arch or arch} --binary {self.binary}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +166,18 @@ def _refuse(
 ) -> tuple[ChainedReceipt, ...]:
     for each, problem in problems:
         if problem is not None:
-            where = "" if problem[0] is Reason.UNKNOWN_BINARY else each.link.path
-            raise Refused(*problem, where=where, hint=_hint(problem[0], question))
+            unknown = problem[0] is Reason.UNKNOWN_BINARY
+            gate = question.gate if unknown else question.gate_of(each.receipt.arch)
+            raise Refused(*problem, where="" if unknown else each.link.path, hint=_hint(problem[0], gate))
     raise Refused(Reason.UNKNOWN_BINARY, "there is no receipt yet", hint=question.gate)
 
 
-def _hint(reason: Reason, question: Question) -> str:
+def _hint(reason: Reason, gate: str) -> str:
     if reason is Reason.OTHER_ENVIRONMENT:
-        return f"start it with the environment that was gated, or: {question.gate}"
+        return f"start it with the environment that was gated, or: {gate}"
     if reason is Reason.OTHER_FLAGS:
         return "start it with flags that were gated, or put these into args of [gate] in the map and gate again"
-    return question.gate
+    return gate
 
 
 def _binary_problem(receipt: Receipt, question: Question) -> tuple[Reason, str] | None:
@@ -279,7 +284,7 @@ def _must_pass(each: ChainedReceipt, question: Question) -> None:
         verdict = "red" if reason is Reason.RED else "inconclusive"
         raise Refused(
             reason, f"its newest receipt for {receipt.arch}{job} is {verdict}{told}", where=each.link.path,
-            hint=f"mend it, then: {question.gate}",
+            hint=f"mend it, then: {question.gate_of(receipt.arch)}",
         )  # fmt: skip
     if receipt.finished > question.now + CLOCK_SKEW:
         moment = receipt.finished.isoformat(timespec="seconds")
@@ -287,7 +292,7 @@ def _must_pass(each: ChainedReceipt, question: Question) -> None:
             Reason.FUTURE,
             f"its receipt is of {moment}, which is yet to come: a clock is wrong",
             where=each.link.path,
-            hint=f"set the clock right, or: {question.gate}",
+            hint=f"set the clock right, or: {question.gate_of(receipt.arch)}",
         )
 
 
@@ -299,7 +304,10 @@ def _stale(each: ChainedReceipt, question: Question) -> Refused:
     age = span(question.now - each.receipt.finished)
     limit = span(question.max_age) if question.max_age is not None else "any"
     return Refused(
-        Reason.STALE, f"its receipt is {age} old, and may be {limit}", where=each.link.path, hint=question.gate
+        Reason.STALE,
+        f"its receipt is {age} old, and may be {limit}",
+        where=each.link.path,
+        hint=question.gate_of(each.receipt.arch),
     )
 
 

@@ -109,6 +109,7 @@ def test_a_changed_library(shelf: Shelf, change: str) -> None:
         "added": "libggml-cuda.so would be loaded, and was not gated",
     }
     assert (refusal["class"], refusal["detail"]) == ("changed-library", told[change])
+    assert refusal["hint"] == f"forkguard gate --arch heron --binary {shelf.binary}"
 
 
 def test_a_changed_library_elsewhere_on_the_machine(shelf: Shelf) -> None:
