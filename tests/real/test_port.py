@@ -1,5 +1,6 @@
 """Request 27383 on real llama.cpp sources: the port gives exactly what upstream has, whatever shape the fork has."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.support.snapshot import fork_as_it_is
 pytestmark = pytest.mark.real
 
 PROJECT = Path(__file__).parents[2]
-CLEAN, OFFSET, MERGED, PRESENT = "clean", "offset", "three-way", "already-present"
+CLEAN, OFFSET, MOVED, PRESENT = "clean", "offset", "moved", "already-present"
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_the_port_is_what_upstream_has(desk: Desk, fork: GitFolder, tmp_path: Pa
         ("registry-only", [PRESENT, OFFSET, CLEAN, CLEAN, CLEAN]),
         ("line-and-registry", [PRESENT, OFFSET, CLEAN, CLEAN, PRESENT]),
         ("crlf", [CLEAN, CLEAN, CLEAN, CLEAN, CLEAN]),
-        ("moved-file", [CLEAN, CLEAN, MERGED, MERGED, MERGED]),
+        ("moved-file", [CLEAN, CLEAN, MOVED, MOVED, MOVED]),
     ],
 )
 def test_other_shapes_of_the_fork(desk: Desk, fork: GitFolder, branch: str, expected: list[str]) -> None:
@@ -78,10 +79,14 @@ def test_other_shapes_of_the_fork(desk: Desk, fork: GitFolder, branch: str, expe
     assert ported == fork.text(GRAPH, ref="upstream/master~1") or branch == "moved-file"
 
 
-def test_a_fork_with_other_names_is_told_which(desk: Desk) -> None:
+def test_a_fork_with_other_names_gets_the_change_in_its_names(desk: Desk, fork: GitFolder) -> None:
     document = desk.json("port", "27383", "--fork-ref", "renamed", status=0)
 
-    assert [(item["symbol"], item["path"]) for item in document["prerequisites"]] == [("cur", GRAPH)]
+    assert document["prerequisites"] == []
+    assert any(hunk["detail"].endswith("cur is called inpL here") for hunk in document["hunks"])
+    ported = fork.text(GRAPH, ref="forkguard/27383")
+    assert "res->t_layer_inp[il] = inpL;" in ported
+    assert not re.search(r"\bcur\b", ported)
 
 
 @pytest.mark.parametrize("branch", ["line-in-a-branch", "syntax-error"])
