@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -64,6 +65,21 @@ def test_a_run_killed_before_the_head_was_moved_counts(tmp_path: Path) -> None:
     assert head is not None
     assert (head.path, head.sha256) == (f"{third.parent.name}/receipt.json", digest(third.read_bytes()))
     assert json.loads(third.read_text())["previous"]["sha256"] == digest(second.read_bytes())
+
+
+def test_gates_that_end_at_once_make_one_chain(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        paths = set(pool.map(lambda number: write(ReceiptStore(tmp_path), b"%d" % number), range(8)))
+    head = ReceiptStore(tmp_path).head()
+    assert head is not None
+    found: list[Path] = []
+    link = {"path": head.path, "sha256": head.sha256}
+    while link:
+        path = tmp_path / link["path"]
+        assert digest(path.read_bytes()) == link["sha256"]
+        found.append(path)
+        link = json.loads(path.read_text())["previous"]
+    assert (len(found), set(found)) == (8, paths)
 
 
 @pytest.mark.parametrize("damage", [None, "", "no hash\n", f"{'0' * 64}  ../../x/receipt.json\n"])
