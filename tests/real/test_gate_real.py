@@ -75,7 +75,10 @@ def test_production_aborts_at_the_first_decode_and_drift_says_why(desk: Path) ->
     assert (document["verdict"], crash["verdict"], crash["class"]) == ("fail", "fail", "abort")
     first = crash["evidence"][0]
     assert (first["stage"], first["signal"], first["text"]) == ("first decode", "SIGABRT", ASSERT)
-    assert {one["arm"] for one in crash["evidence"]} == {"draft-3", "draft-7", "draft-3-verbose"}
+    assert {one["arm"] for one in crash["evidence"]} == {
+        "draft-3", "draft-7", "draft-3-slots-2", "draft-7-slots-2", "draft-3-verbose",
+    }  # fmt: skip
+    assert crash["trigger"] == "only with the draft"
     (suspect,) = [one for one in crash["suspects"] if one["finding"].startswith("lfm2/layer-input/")]
     assert (suspect["pr"], suspect["command"]) == (27383, "forkguard port 27383")
     assert check(document, "determinism")["verdict"] == "inconclusive"

@@ -1,0 +1,70 @@
+"""What the check of texts says of a baseline that does not repeat itself, and of upstream's own text."""
+
+from dataclasses import replace
+
+import pytest
+
+from forkguard.core.completion import Answer, Candidate
+from forkguard.core.determinism import Difference
+from forkguard.core.gate import Arm, ArmPlan, Asked, Check, GateSettings, NotRun, ServerEnd, Side, Verdict
+from forkguard.core.gatetexts import determinism, differing
+from forkguard.core.prompts import Prompt
+from forkguard.core.serverlog import parse
+
+PROMPTS = (Prompt("one", "Say one.", 3),)
+END = ServerEnd(0, None, asked=True, killed=False, log=parse(b""), log_file="x.log")
+SETTINGS = GateSettings("heron", near_tie=0.05, probe=True)
+REPEATED = b"0.00.005.000 I slot: prompt eval time = 1.00 ms / 1 tokens\n"
+
+
+def arm(
+    name: str, *tokens: int, width: int | None = None, timings: dict[str, float] | None = None, log: bytes = b"",
+    command: tuple[str, ...] = ("server", "-np", "1"), side: Side = Side.FORK, verbose: bool = False,
+) -> Arm:  # fmt: skip
+    rows = tuple((Candidate(token, -0.1), Candidate(token + 1, -2.0)) for token in tokens)
+    answer = Answer(tokens, repr(tokens), rows, 9 if width else 0, 4 if width else 0, timings or {})
+    plan = ArmPlan(name, PROMPTS, width=width, side=side, verbose=verbose)
+    return Arm(plan, command, (Asked("one", answer, 1.0),), replace(END, log=parse(log)), None, 1.0)
+
+
+def check(*arms: Arm, missing: tuple[NotRun, ...] = ()) -> Check:
+    return determinism(arms, missing, (), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("second", "cause"),
+    [
+        (arm("no-draft-2", 1, 2, 9, timings={"cache_n": 4}), "likely the prompt cache"),
+        (arm("no-draft-2", 1, 2, 9, log=REPEATED), "likely the prompt cache"),
+        (arm("no-draft-2", 1, 2, 9, command=("server", "-np", "1", "--parallel", "4")), "likely the slots"),
+        (arm("no-draft-2", 1, 2, 9), "likely the backend"),
+    ],
+)
+def test_a_baseline_that_does_not_repeat_itself_is_told_with_its_likely_cause(second: Arm, cause: str) -> None:
+    arms = (arm("no-draft-1", 1, 2, 3), second, arm("draft-3", 1, 2, 9, width=3))
+    found = check(*arms)
+    assert (found.verdict, found.kind) == (Verdict.INCONCLUSIVE, Difference.BASELINE_UNSTABLE)
+    assert cause in found.detail
+    assert differing(arms, SETTINGS) == (), "what has no reference is not looked at again"
+
+
+def test_the_forks_own_text_is_held_against_upstreams() -> None:
+    fork = (arm("no-draft-1", 1, 2, 3), arm("no-draft-2", 1, 2, 3), arm("draft-3", 1, 2, 3, width=3))
+    same = arm("upstream-no-draft-1", 1, 2, 3, side=Side.UPSTREAM)
+    other = arm("upstream-no-draft-1", 1, 5, 3, side=Side.UPSTREAM)
+    assert check(*fork).detail == "1 texts, 3 tokens, are the same as without the draft on one slot"
+    assert check(*fork, same).detail.endswith("; and as upstream's")
+    assert check(*fork, other).detail.endswith("; without a draft 1 of 1 texts are not upstream's")
+    assert check(*fork, other).verdict is Verdict.PASS
+
+
+def test_an_arm_of_the_forks_that_is_missing_decides_nothing_and_one_of_upstreams_changes_nothing() -> None:
+    fork = (arm("no-draft-1", 1, 2, 3), arm("no-draft-2", 1, 2, 3), arm("draft-3", 1, 2, 3, width=3))
+    assert check(*fork, missing=(NotRun("draft-7", "not started"),)).verdict is Verdict.INCONCLUSIVE
+    assert check(*fork, missing=(NotRun("upstream-draft-7", "hang", Side.UPSTREAM),)).verdict is Verdict.PASS
+
+
+def test_a_verbose_arm_is_not_looked_at_twice() -> None:
+    plain = (arm("no-draft-1", 1, 2, 3), arm("no-draft-2", 1, 2, 3))
+    drafting = (arm("draft-3", 1, 9, 3, width=3), arm("draft-3-verbose", 1, 9, 3, width=3, verbose=True))
+    assert [one.arm.plan.name for one in differing((*plain, *drafting), SETTINGS)] == ["draft-3"]
