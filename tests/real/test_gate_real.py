@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import jsonschema
 import psutil
 import pytest
 
+from forkguard.adapters.gguf_files import write_model
 from forkguard.adapters.server_family import MARKER
+from forkguard.core.probes.models import Model
+from forkguard.workflows.probe import write_probe
 from tests.support.commands import forkguard
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(3600), pytest.mark.usefixtures("build_turn")]
@@ -156,3 +160,26 @@ def test_the_four_branches_beside_upstream_at_the_pin_with_one_and_two_slots(
     if texts == "corruption":
         assert determinism["trigger"].startswith("only with the draft")
         assert "as a batch of that size, gives the reference" in determinism["detail"] + str(determinism["evidence"])
+
+
+def test_tensors_that_a_build_does_not_know_are_named_from_the_header(desk: Path) -> None:
+    models: dict[str, Model] = {}
+
+    def keep(path: Path, model: Model) -> str:
+        models[model.arch] = model
+        return write_model(path, model)
+
+    target = write_probe("lfm2", desk, write=keep).target
+    draft = models["dflash"]
+    strange = replace(draft.tensors[0], name="blk.0.never_heard_of.weight")
+    write_model(desk / "newer.gguf", replace(draft, tensors=(*draft.tensors, strange)))
+    with (desk / "upstream-map.toml").open("a") as map_:
+        map_.write(
+            f'[arch.lfm2.gate]\ntarget = "{Path(target.path).name}"\ndraft = "newer.gguf"\n'
+            "widths = [3]\nslots = [1]\n"
+        )
+    crash = check(gate(desk, "layer-input-only", status=1), "crash")
+    assert (crash["class"], crash["trigger"]) == ("load-error", "only with the draft")
+    assert {(one["load"]["problem"], *one["load"]["unclaimed"]) for one in crash["evidence"]} == {
+        ("tensor-count", "blk.0.never_heard_of.weight")
+    }
