@@ -137,3 +137,30 @@ def test_a_mail_says_what_git_am_takes_from_it(tmp_path: Path, author: str, mess
 
     assert f"\nauthor {read.author.decode()}\n" in raw
     assert raw.split("\n\n", 1)[1] == read.message.decode().rstrip("\n")
+
+
+def hand_made(tmp_path: Path, ours: list[str], hunks: str) -> tuple[bool, bytes | None, bytes | None]:
+    """Whether git takes a patch made by hand; what git, and what we, make of the file."""
+    content = body(ours, ended=True)
+    diff = f"diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n{hunks}".encode()
+    (tmp_path / "a.txt").write_bytes(content)
+    taken = git(tmp_path, "apply", "-", stdin=diff).returncode == 0
+    made = try_patch(parse_patch(diff)[0], {A: Version("100644", content)}).files.get(A)
+    return taken, (tmp_path / "a.txt").read_bytes() if taken else None, made.content if made else None
+
+
+def test_of_two_places_equally_near_the_one_below_is_taken(tmp_path: Path) -> None:
+    block = ["p", "q", "r"]
+    ours = ["0", *block, "1", "2", "3", *block, "4"]
+
+    taken, theirs, mine = hand_made(tmp_path, ours, "@@ -5,3 +5,4 @@\n p\n q\n+new\n r\n")
+
+    assert taken
+    assert mine == theirs == body([*ours[:9], "new", *ours[9:]], ended=True)
+
+
+def test_no_hunk_takes_lines_that_another_one_wrote(tmp_path: Path) -> None:
+    ours = ["0", "p", "q", "r", "s", "1"]
+    hunks = "@@ -2,3 +2,4 @@\n p\n+new\n q\n r\n@@ -9,3 +10,4 @@\n q\n r\n+more\n s\n"
+
+    assert hand_made(tmp_path, ours, hunks) == (False, None, None)
