@@ -32,7 +32,7 @@ from forkguard.core.strangers import Doing
 from forkguard.errors import ExitCode, ForkguardError, UsageProblem
 from forkguard.reports.port import abort_json, abort_text, port_json, port_text
 from forkguard.workflows.base import find_base
-from forkguard.workflows.drift import run_drift
+from forkguard.workflows.drift import archs_at, run_drift
 from forkguard.workflows.find_change import Wanted
 from forkguard.workflows.port import abort_port, continue_port, port, skip_pick
 from forkguard.workflows.port_stack import as_one, port_with_prerequisites
@@ -216,8 +216,6 @@ class _Base:
 
 
 def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardCheck:
-    known = {name: (arch.enum, arch.files) for name, arch in project.map.arch.items()}
-
     def found_at(commit: CommitHash, archs: tuple[str, ...]) -> tuple[Finding, ...]:
         report = run_drift(
             project.fork_repo,
@@ -231,10 +229,11 @@ def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardChe
         return tuple(finding for finding in report.findings if finding.kind is Kind.HAZARD)
 
     def check(commit: CommitHash, onto: CommitHash, files: tuple[FileChange, ...]) -> Hazards:
-        archs = archs_touched(files, known)
-        if not archs:
-            return Hazards(notes=("no arch of the map is touched, so no wiring rule was looked at",))
+        archs: tuple[str, ...] = ()
         try:
+            archs = archs_touched(files, archs_at(project.fork_repo, commit))
+            if not archs:
+                return Hazards(notes=("no arch is touched, so no wiring rule was looked at",))
             found = found_at(commit, archs)
             old = found_at(onto, archs) if any(not finding.also_upstream for finding in found) else ()
         except ForkguardError as problem:

@@ -1,10 +1,11 @@
 """The values that `forkguard port` reports. The JSON contract is port@1."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from forkguard.core.archs import ArchIndex
 from forkguard.core.commits import Commit
 from forkguard.core.compile_check import CompileReport
 from forkguard.core.findings import Finding, Severity
@@ -205,10 +206,10 @@ class AbortReport:
 _ENUM = re.compile(r"\bLLM_ARCH_[A-Z0-9_]+\b")
 
 
-def archs_touched(files: Sequence[FileChange], archs: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+def archs_touched(files: Sequence[FileChange], index: ArchIndex) -> tuple[str, ...]:
     """The archs that a change has to do with: one of their files changes, or a changed line names their enum.
 
-    `archs` gives each name its enum and its files.
+    Of archs that share a graph only the first is named: it stands for all of them.
     """
     paths = {path for file in files for path in (file.old_path, file.path)}
     lines = (
@@ -219,4 +220,5 @@ def archs_touched(files: Sequence[FileChange], archs: Mapping[str, tuple[str, Se
         for line in (*change.removed, *change.added)
     )
     enums = {enum for line in lines for enum in _ENUM.findall(line)}
-    return tuple(name for name, (enum, own) in archs.items() if enum in enums or paths.intersection(own))
+    touched = [arch for arch in index.archs.values() if arch.enum in enums or not paths.isdisjoint(arch.files)]
+    return tuple(arch.name for at, arch in enumerate(touched) if not any(arch.name in o.shares for o in touched[:at]))

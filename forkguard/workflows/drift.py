@@ -13,7 +13,7 @@ from forkguard.core.arch_reports import (
     unread_files,
     upstream_alone,
 )
-from forkguard.core.archs import SOURCE_FOLDERS, SourceTree, is_source
+from forkguard.core.archs import CXX_SUFFIXES, SOURCE_FOLDERS, ArchIndex, SourceTree, is_source, read_archs
 from forkguard.core.differences import Difference, Family, Trees, family
 from forkguard.core.drift import findings
 from forkguard.core.findings import Base, DriftReport, Finding, Side
@@ -102,6 +102,14 @@ def differences(
     found += registry_differences(trees, families, rules)
     found += hazards(trees, families, rules)
     return fold_exchanged_names(found, trees)
+
+
+def archs_at(repo: Repository, commit: CommitHash) -> ArchIndex:
+    """The archs of one commit."""
+    tree = repo.tree(commit, under=SOURCE_FOLDERS)
+    wanted = {path: entry.blob for path, entry in tree.items() if entry.is_file and path.endswith(CXX_SUFFIXES)}
+    blobs = repo.blobs(wanted.values())
+    return read_archs({path: blobs[blob] for path, blob in wanted.items()})
 
 
 def read_trees(repo: Repository, *, fork: CommitHash, upstream: CommitHash, base: CommitHash) -> Trees:

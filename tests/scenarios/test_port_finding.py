@@ -29,9 +29,9 @@ def test_two_numbers_either_finds_the_commit(desk: Desk, history: MiniHistory) -
     carrier = desk.json("port", "206", status=0)
 
     assert carried["source"]["commits"] == carrier["source"]["commits"] == [history.tip]
-    unchecked = "no arch of the map is touched, so no wiring rule was looked at"
-    assert carried["notes"] == ["it went in through #206", unchecked]
-    assert carrier["notes"] == [unchecked]
+    assert carried["notes"] == ["it went in through #206"]
+    assert carrier["notes"] == []
+    assert carried["archs"] == ["sketch"]
 
 
 def test_a_subject_that_only_mentions_the_number_is_not_it(desk: Desk, history: MiniHistory) -> None:
