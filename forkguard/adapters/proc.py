@@ -68,7 +68,10 @@ def run(
             start_new_session=True,
         )
     except FileNotFoundError as error:
-        raise CouldNotWork(f"{words[0]} is not installed, or {cwd} is not there", hint="forkguard doctor") from error
+        raise CouldNotWork(
+            f"{words[0]} is not installed, or {cwd} is not there",
+            hint=f"command -v {words[0]}  says whether it is in PATH",
+        ) from error
     try:
         stdout, stderr = child.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired as error:

@@ -259,7 +259,7 @@ class Workbench:
                 file.write_bytes(content)
             status, _ = self._git("merge-file", "-p", "-q", *map(str, files), allowed=range(256))
         if status > 127:
-            raise CouldNotWork("git merge-file failed", where=folder, hint="forkguard doctor")
+            raise CouldNotWork("git merge-file failed", where=folder, hint="git --version  should say 2.39 or newer")
         return status == 0
 
     # -- patches -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def install_hint(tool: str, *, system: str, families: Sequence[str]) -> str:
     >>> install_hint("a C++ compiler", system="Darwin", families=[])
     'xcode-select --install'
     >>> install_hint("ninja", system="Linux", families=["nixos"])
-    'install ninja-build (Debian), ninja (Arch, Homebrew); then forkguard doctor'
+    'install ninja-build (Debian), ninja (Arch, Homebrew), then try again'
     """
     packages = _PACKAGES[tool]
     if system == "Darwin":
@@ -36,4 +36,4 @@ def install_hint(tool: str, *, system: str, families: Sequence[str]) -> str:
     for family in families:
         if family in _COMMANDS:
             return f"{_COMMANDS[family]} {packages[_SAME_PACKAGES.get(family, family)]}"
-    return f"install {packages['debian']} (Debian), {packages['arch']} (Arch, Homebrew); then forkguard doctor"
+    return f"install {packages['debian']} (Debian), {packages['arch']} (Arch, Homebrew), then try again"
