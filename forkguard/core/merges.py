@@ -133,10 +133,24 @@ def header_of(region: Region, hunks: Sequence[Hunk]) -> str:
 
 
 def hunk_of(region: Region, hunks: Sequence[Hunk]) -> Hunk | None:
-    """The hunk that a region comes from."""
+    """The hunk that a region comes from.
 
-    def shared(hunk: Hunk) -> int:
+    One whose runs of changed lines lie whole in the region goes before one that only shares lines with it: many
+    hunks of one change bring the same `case`. The lines around decide between equals.
+    """
+
+    def nearness(hunk: Hunk) -> tuple[int, int, int]:
+        whole = sum(
+            len(change.removed) + len(change.added)
+            for change in hunk.changes
+            if _holds(region.base, change.removed) and _holds(region.theirs, change.added)
+        )
         added = sum(line in change.added for change in hunk.changes for line in region.theirs)
-        return added + sum(line in change.removed for change in hunk.changes for line in region.base)
+        removed = sum(line in change.removed for change in hunk.changes for line in region.base)
+        return whole, added + removed, sum(line in region.theirs for line in hunk.after)
 
-    return max(hunks, key=shared, default=None)
+    return max(hunks, key=nearness, default=None)
+
+
+def _holds(lines: Sequence[str], run: Sequence[str]) -> bool:
+    return any(tuple(lines[at : at + len(run)]) == tuple(run) for at in range(len(lines) - len(run) + 1))

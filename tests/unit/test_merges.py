@@ -76,3 +76,29 @@ def test_a_region_is_given_to_the_hunk_that_shares_its_lines() -> None:
 
     assert header_of(regions(MARKED, label="fork")[0], [one, two]) == "@@ two"
     assert header_of(regions(MARKED, label="fork")[0], []) == ""
+
+
+def test_a_region_is_given_to_the_hunk_whose_run_it_holds_whole() -> None:
+    region = Region(5, ("case D:\n",), ("case B:\n",), ("case B:\n", "case C:\n"))
+    makes = Hunk("@@ makes", 0, (), (), (Change(0, (), ("case C:\n", "return make(C);\n")),))
+    rope = Hunk("@@ rope", 9, (), (), (Change(9, (), ("case C:\n",)),))
+
+    assert header_of(region, [makes, rope]) == "@@ rope"
+
+
+def test_lines_around_tell_equal_hunks_apart() -> None:
+    region = Region(5, ("case D:\n",), ("case B:\n",), ("case B:\n", "case C:\n"))
+    first, second = (
+        Hunk(name, 0, (before,), (before, "case C:\n"), (Change(1, (), ("case C:\n",)),))
+        for name, before in (("@@ first", "case A:\n"), ("@@ second", "case B:\n"))
+    )
+
+    assert header_of(region, [first, second]) == "@@ second"
+
+
+def test_many_like_lines_do_not_outweigh_a_whole_run() -> None:
+    region = Region(5, (), ("\n", "int n;\n", "\n"), ("\n", "int n;\n", "int m;\n", "\n", "\n"))
+    other = Hunk("@@ other", 0, (), (), (Change(0, (), ("\n", "call();\n")),))
+    grows = Hunk("@@ grows", 9, (), (), (Change(9, (), ("int m;\n",)),))
+
+    assert header_of(region, [other, grows]) == "@@ grows"
