@@ -17,6 +17,9 @@ from forkguard.ports import Repository
 _LEAST_LIKENESS = 0.2
 """A fork that shares less than this part of its tree with every upstream commit has no base there."""
 
+_FEWEST_SYNCED = 2
+"""A fork that took no more than one upstream commit ported it; that is no sync."""
+
 
 def find_base(repo: Repository, *, fork: Side, upstream: Side, configured: str | None = None) -> Base:
     """The base of the fork. Raises `CouldNotWork` where neither history nor content gives one.
@@ -48,6 +51,8 @@ def _after_squashed_sync(repo: Repository, ours: Entries, ancestor: CommitHash, 
     if not tied or tied[0].equal <= sum(ours.get(path) == blob for path, blob in earlier.items()):
         return None
     best = _closest(repo, ours, found, tied)
+    if len(found) - found.index(best) < _FEWEST_SYNCED:
+        return None
     sync = sync_between(fork=ours, earlier=earlier, later=_entries(repo, best.commit))
     if not sync.happened:
         return None

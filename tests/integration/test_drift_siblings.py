@@ -105,6 +105,15 @@ def test_a_fork_that_took_a_part_of_what_came_keeps_its_merge_base(desk: Desk) -
     assert not any("stale" in warning for warning in document["warnings"])
 
 
+def test_a_fork_that_ported_the_first_commit_after_its_base_keeps_its_merge_base(desk: Desk) -> None:
+    upstream, fork = desk.history.upstream, desk.history.fork
+    first = upstream.git("rev-list", "--reverse", f"{desk.history.base}..HEAD").split()[0]
+    changed = upstream.git("diff", "--name-only", desk.history.base, first).splitlines()
+    fork.commit("ours: port one", {name: upstream.text(name, ref=first) for name in changed})
+    document = desk.drift("otter")
+    assert (document["base"]["how"], document["base"]["commit"]) == ("merge-base", desk.history.base)
+
+
 # -- what a fork's own shape excuses ------------------------------------------------------------------------
 
 
