@@ -316,13 +316,15 @@ def missing_names(hunk: Hunk, *, old: Sequence[str], ours: Sequence[str]) -> tup
     >>> missing_names(new, old=["int cur;\\n", "use(0);\\n"], ours=["int inp;\\n", "use(0);\\n"])
     ('cur',)
     """
-    used = dict.fromkeys(name for change in hunk.changes for line in change.added for name in _NAME.findall(line))
-    known, there = _names(old), _names(ours)
+    used = dict.fromkeys(name for change in hunk.changes for name in _names(change.added))
+    known, there = set(_names(old)), set(_names(ours))
     return tuple(name for name in used if name in known and name not in there)
 
 
-def _names(lines: Sequence[str]) -> set[str]:
-    return {name for line in lines for name in _NAME.findall(line)}
+def _names(lines: Sequence[str]) -> Iterator[str]:
+    """The names in code: words in comments and strings are none."""
+    words = tokens_of("".join(lines).encode("utf-8", "surrogateescape"))
+    return (word for word in words if _NAME.fullmatch(word))
 
 
 def with_hunks(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:

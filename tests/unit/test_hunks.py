@@ -5,7 +5,18 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkguard.core.hunks import Change, FileKind, Hunk, Outcome, content_of, fit, lines_of, parse_diff, with_hunks
+from forkguard.core.hunks import (
+    Change,
+    FileKind,
+    Hunk,
+    Outcome,
+    content_of,
+    fit,
+    lines_of,
+    missing_names,
+    parse_diff,
+    with_hunks,
+)
 
 ZERO, ONE, TWO, THREE, FOUR, FIVE = (digit * 40 for digit in (b"0", b"1", b"2", b"3", b"4", b"5"))
 RAW = (
@@ -196,3 +207,8 @@ def test_a_fit_is_what_the_files_hold(old: list[str], ours: list[str], theirs: l
         elif found.outcome is Outcome.ALREADY_PRESENT:
             size = len(after)
             assert change in local or any(ours[at : at + size] == after for at in range(len(ours)))
+
+
+def test_a_name_in_a_comment_or_a_string_is_not_missing() -> None:
+    new = Hunk("@@", 0, ("f();\n",), (), (Change(1, (), ('g("cur", taken); // as cur is\n',)),))
+    assert missing_names(new, old=["int cur, taken;\n"], ours=["int inp; // taken\n"]) == ("taken",)
