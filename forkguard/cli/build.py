@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from forkguard.cli.compose import Project, open_project, open_workshop
+from forkguard.cli.compose import Project, open_project
+from forkguard.cli.compose_build import open_workshop
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.build_profiles import DEFAULT_PROFILE

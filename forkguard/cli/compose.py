@@ -12,7 +12,6 @@ from pathlib import Path
 
 import platformdirs
 
-from forkguard.adapters.cmake import CMake
 from forkguard.adapters.files import write_atomic
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map, read_text
@@ -20,7 +19,6 @@ from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.rawlogs import RawLogs
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.rulefiles import bundled_rules
-from forkguard.adapters.trees import TreeStore
 from forkguard.core.baseline import Baseline
 from forkguard.core.findings import Side
 from forkguard.core.ledger import Acceptance, Ledger
@@ -31,8 +29,6 @@ from forkguard.core.rulebook import rulebook
 from forkguard.core.rules import Rule
 from forkguard.core.status import ReceiptSummary, parse_receipt
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
-from forkguard.ports import BuildTools, Talk
-from forkguard.workflows.build import Workshop
 from forkguard.workflows.init import Places
 
 FORK_VARIABLE = "FORKGUARD_FORK"
@@ -256,16 +252,6 @@ def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
     repo = GitRepository(path)
     _refuse_shallow(repo)
     return repo
-
-
-def open_workshop(project: Project, talk: Talk) -> Workshop:
-    """What building a tree of this project needs; see `forkguard.workflows.build.build_tree`."""
-    return Workshop(TreeStore(project.trees), build_tools(project.cache), project.map.build, talk)
-
-
-def build_tools(cache: Path) -> BuildTools:
-    """cmake, ninja and the compilers of this machine, with the compiler cache under `cache`."""
-    return CMake(cache)
 
 
 def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:

@@ -16,15 +16,8 @@ from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import write_map
 from forkguard.cli import compose_gate
-from forkguard.cli.compose import (
-    build_tools,
-    cache_folder,
-    open_places,
-    open_project,
-    open_workshop,
-    project_ledger,
-    project_rules,
-)
+from forkguard.cli.compose import cache_folder, open_places, open_project, project_ledger, project_rules
+from forkguard.cli.compose_build import build_tools, open_workshop
 from forkguard.cli.gating import GateQuestion, gate_program
 from forkguard.cli.options import deliver, talk_options
 from forkguard.cli.port import port_tools

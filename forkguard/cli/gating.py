@@ -9,7 +9,8 @@ from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.receipts import ReceiptStore, read_build
 from forkguard.adapters.signing import SshSigner
 from forkguard.cli import compose_gate as wiring
-from forkguard.cli.compose import STATE_NAME, Project, open_workshop
+from forkguard.cli.compose import STATE_NAME, Project
+from forkguard.cli.compose_build import open_workshop
 from forkguard.cli.compose_measure import choose_questions, with_measurements
 from forkguard.core.build_profiles import DEFAULT_PROFILE
 from forkguard.core.gate import GatedTree, GateReport, Suspect
