@@ -10,6 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
+from benchmarks.drift import Progress
 from benchmarks.timing import TIMEOUT, Measured
 from forkguard.adapters.archive_members import members
 from forkguard.adapters.archives import ArchiveCache
@@ -36,25 +37,13 @@ files = ["src/models/lfm2.cpp"]
 """
 
 
-class _Talk:
-    """Tells on stderr why one waits."""
-
-    def step(self, message: str) -> None:
-        sys.stderr.write(f"{message}\n")
-
-    note = step
-
-    def progress(self, done: int, total: int, message: str) -> None:
-        """Bars are for people."""
-
-
 def warm_gate_with_probe() -> Measured:
     """`forkguard gate --upstream` as a whole process; the first run builds and is not counted.
 
     Fork and upstream, with and without the draft, two widths, one and two slots: 15 servers, 128 requests.
     """
     cache = platformdirs.user_cache_path("forkguard", appauthor=False)
-    archives = ArchiveCache(cache / "archives", talk=_Talk())
+    archives = ArchiveCache(cache / "archives", talk=Progress())
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         upstream = place / "upstream.git"

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import platformdirs
 
+from benchmarks.drift import Progress
 from benchmarks.timing import RUNS, TIMEOUT, Measured
 from forkguard.adapters.archive_members import members
 from forkguard.adapters.archives import ArchiveCache
@@ -61,18 +62,6 @@ files = ["src/models/lfm2.cpp"]
 """
 
 
-class _Talk:
-    """Tells on stderr why one waits."""
-
-    def step(self, message: str) -> None:
-        sys.stderr.write(f"{message}\n")
-
-    note = step
-
-    def progress(self, done: int, total: int, message: str) -> None:
-        """Bars are for people."""
-
-
 @dataclass
 class _Sources:
     """Files that grow: what each line (from 0, of the first version) has behind it."""
@@ -108,7 +97,7 @@ class _Ground:
 
 @contextmanager
 def _ground(*, breaking: bool) -> Iterator[_Ground]:
-    archive = ArchiveCache(platformdirs.user_cache_path("forkguard", appauthor=False) / "archives", talk=_Talk())
+    archive = ArchiveCache(platformdirs.user_cache_path("forkguard", appauthor=False) / "archives", talk=Progress())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield _make(folder, archive.get(OLDER).path, breaking=breaking)

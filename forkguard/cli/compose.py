@@ -20,7 +20,7 @@ from forkguard.adapters.rawlogs import RawLogs
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.rulefiles import bundled_rules
 from forkguard.core.baseline import Baseline
-from forkguard.core.findings import Side
+from forkguard.core.findings import Base, Side
 from forkguard.core.ledger import Acceptance, Ledger
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
@@ -29,6 +29,7 @@ from forkguard.core.rulebook import rulebook
 from forkguard.core.rules import Rule
 from forkguard.core.status import ReceiptSummary, parse_receipt
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
+from forkguard.workflows.base import find_base
 from forkguard.workflows.init import Places
 
 FORK_VARIABLE = "FORKGUARD_FORK"
@@ -252,6 +253,13 @@ def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
     repo = GitRepository(path)
     _refuse_shallow(repo)
     return repo
+
+
+def fork_base(project: Project) -> Base:
+    """The upstream commit that the project's fork descends from; see `forkguard.workflows.base.find_base`."""
+    return find_base(
+        project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
+    )
 
 
 def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:

@@ -12,7 +12,7 @@ from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.host import describe_box, recorded_environment, server_environment
 from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
 from forkguard.adapters.server_files import hash_libraries, read_model
-from forkguard.cli.compose import Project, project_ledger, project_rules
+from forkguard.cli.compose import Project, fork_base, project_ledger, project_rules
 from forkguard.core.findings import Base, Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect
 from forkguard.core.gateoptions import DEFAULT_SLOTS, DEFAULT_SPEC_TYPE, DEFAULT_WIDTHS, draft_names
@@ -20,7 +20,6 @@ from forkguard.core.map_models import GateTable, UpstreamMap
 from forkguard.core.prompts import PROMPTS, Prompt, read_prompts
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.ports import Talk
-from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import run_drift
 from forkguard.workflows.gate import GateMeans, GateSubject
 from forkguard.workflows.probe import write_probe
@@ -152,9 +151,7 @@ def built_tree(project: Project, binary: Path) -> GatedTree:
 
 def upstream_pin(project: Project) -> Base:
     """The upstream commit that the fork descends from, which its gate is held against."""
-    return find_base(
-        project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
-    )
+    return fork_base(project)
 
 
 def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect, ...]:

@@ -11,12 +11,11 @@ from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.replay_store import ReplayStore
 from forkguard.adapters.workbench import Workbench
 from forkguard.adapters.worktrees import Worktrees
-from forkguard.cli.compose import Project, patchset_store
+from forkguard.cli.compose import Project, fork_base, patchset_store
 from forkguard.core.journal import Phase
 from forkguard.core.names import CommitHash
 from forkguard.errors import UsageProblem
 from forkguard.ports import Talk
-from forkguard.workflows.base import find_base
 from forkguard.workflows.replay_stack import ReplayTools
 
 
@@ -28,10 +27,7 @@ def replay_tools(project: Project, talk: Talk) -> ReplayTools:
 
 def project_base(project: Project) -> CommitHash:
     """The upstream commit that the stack stands on."""
-    found = find_base(
-        project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
-    )
-    return found.commit
+    return fork_base(project).commit
 
 
 @dataclass(frozen=True, slots=True)

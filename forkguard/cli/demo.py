@@ -16,7 +16,7 @@ from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import write_map
 from forkguard.cli import compose_gate
-from forkguard.cli.compose import cache_folder, open_places, open_project, project_ledger, project_rules
+from forkguard.cli.compose import cache_folder, fork_base, open_places, open_project, project_ledger, project_rules
 from forkguard.cli.compose_build import build_tools, open_workshop
 from forkguard.cli.gating import GateQuestion, gate_program
 from forkguard.cli.options import deliver, talk_options
@@ -34,7 +34,6 @@ from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import PortReport
 from forkguard.errors import CouldNotWork, ExitCode
 from forkguard.reports.demo import demo_event
-from forkguard.workflows.base import find_base
 from forkguard.workflows.build import Workshop, build_tree
 from forkguard.workflows.demo import run_demo
 from forkguard.workflows.drift import run_drift
@@ -176,9 +175,7 @@ class _KeptFolder:
 
     def drift(self, ref: str) -> DriftReport:
         with open_project(map_file=self._map, fork=self._fork, fork_ref=ref) as project:
-            base = find_base(
-                project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
-            )
+            base = fork_base(project)
             return run_drift(
                 project.fork_repo,
                 fork=project.fork,

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from forkguard import __version__
-from forkguard.cli.compose import Project, open_project, project_ledger, project_rules
+from forkguard.cli.compose import Project, fork_base, open_project, project_ledger, project_rules
 from forkguard.cli.drift_fixes import show_fixes
 from forkguard.cli.drift_ledger import Answer, accept, read_answer, read_baseline, write_baseline
 from forkguard.cli.options import deliver, output_options, project_options
@@ -25,7 +25,6 @@ from forkguard.reports.drift_junit import as_junit
 from forkguard.reports.drift_markdown import as_markdown
 from forkguard.reports.drift_sarif import as_sarif
 from forkguard.reports.drift_text import as_text
-from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import run_drift
 
 
@@ -163,9 +162,7 @@ class _Run:
     def report(self, talk: Talk) -> DriftReport:
         project = self.project
         known = read_baseline(project, self.baseline) if self.baseline is not None else None
-        base = find_base(
-            project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
-        )
+        base = fork_base(project)
         return run_drift(
             project.fork_repo,
             fork=project.fork,

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkguard.cli.compose import Project
+from forkguard.cli.compose import Project, fork_base
 from forkguard.cli.options import deliver
 from forkguard.cli.render import rendered
 from forkguard.core.fixes import Rank
 from forkguard.errors import ExitCode, UsageProblem
 from forkguard.ports import Talk
 from forkguard.reports import fixes as report_fixes
-from forkguard.workflows.base import find_base
 from forkguard.workflows.fixes import find_fixes
 
 
@@ -27,9 +26,7 @@ def show_fixes(
     """List upstream's fixes of code that the fork carries; 1 where one of them is more than a change."""
     if format_ not in {"text", "json"}:
         raise UsageProblem(f"--fixes has no form {format_}", hint="forkguard drift --fixes --format json")
-    base = find_base(
-        project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
-    )
+    base = fork_base(project)
     fixes = find_fixes(
         project.fork_repo, fork=project.fork, upstream=project.upstream, base=base, archs=archs, talk=talk
     )

@@ -19,7 +19,7 @@ from forkguard.adapters.resolutions import ResolutionFolder
 from forkguard.adapters.trees import TreeStore
 from forkguard.adapters.workbench import Workbench
 from forkguard.adapters.worktrees import NoCheckouts, Worktrees
-from forkguard.cli.compose import Project, open_project, patchset_store, project_rules
+from forkguard.cli.compose import Project, fork_base, open_project, patchset_store, project_rules
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
@@ -31,7 +31,6 @@ from forkguard.core.porting import Hazards, PortOptions, PortStatus, archs_touch
 from forkguard.core.strangers import Doing
 from forkguard.errors import ExitCode, ForkguardError, UsageProblem
 from forkguard.reports.port import abort_json, abort_text, port_json, port_text
-from forkguard.workflows.base import find_base
 from forkguard.workflows.drift import archs_at, run_drift
 from forkguard.workflows.find_change import Wanted
 from forkguard.workflows.port import abort_port, continue_port, port, skip_pick
@@ -209,9 +208,7 @@ class _Base:
     def value(self) -> Base:
         if self._found is None:
             project = self._project
-            self._found = find_base(
-                project.fork_repo, fork=project.fork, upstream=project.upstream, configured=project.map.upstream.base
-            )
+            self._found = fork_base(project)
         return self._found
 
 

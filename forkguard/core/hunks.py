@@ -188,11 +188,12 @@ def _hunk(hunk: UnidiffHunk) -> Hunk:
         start=start,
         before=tuple(text for kind, text in rows if kind != "+"),
         after=tuple(text for kind, text in rows if kind != "-"),
-        changes=_changes(start, rows),
+        changes=changes_of(start, rows),
     )
 
 
-def _changes(start: int, rows: Sequence[tuple[str, str]]) -> tuple[Change, ...]:
+def changes_of(start: int, rows: Sequence[tuple[str, str]]) -> tuple[Change, ...]:
+    """The runs of removed and added lines among a hunk's rows (mark and text) from line `start` (from 0) on."""
     found: list[Change] = []
     at = start
     removed: list[str] = []

@@ -13,7 +13,7 @@ from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
 
-from forkguard.core.hunks import Change, FileChange, FileKind, Hunk, lines_of
+from forkguard.core.hunks import FileChange, FileKind, Hunk, changes_of, lines_of
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.errors import CouldNotWork
 
@@ -283,7 +283,7 @@ def _hunk(lines: Sequence[str], at: int, match: re.Match[str]) -> tuple[Hunk, in
     header = f"@@ -{match[1]},{old} +{match[3]},{new} @@{section}"
     before = tuple(text for kind, text in rows if kind != "+")
     after = tuple(text for kind, text in rows if kind != "-")
-    return Hunk(header, start, before, after, _changes(start, rows)), end
+    return Hunk(header, start, before, after, changes_of(start, rows)), end
 
 
 def _rows(lines: Sequence[str], at: int, old: int, new: int) -> Iterator[tuple[str, str]]:
@@ -313,19 +313,3 @@ def _joined(rows: Sequence[tuple[str, str]], *, trailing: bool) -> list[tuple[st
         elif kind != "\\":
             found.append((kind, text))
     return found
-
-
-def _changes(start: int, rows: Sequence[tuple[str, str]]) -> tuple[Change, ...]:
-    found: list[Change] = []
-    at, removed, added = start, list[str](), list[str]()
-    for kind, text in [*rows, (" ", "")]:
-        if kind == "-":
-            removed.append(text)
-        elif kind == "+":
-            added.append(text)
-        else:
-            if removed or added:
-                found.append(Change(at, tuple(removed), tuple(added)))
-            at += len(removed) + 1
-            removed, added = [], []
-    return tuple(found)
