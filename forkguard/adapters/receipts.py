@@ -58,13 +58,8 @@ class ReceiptStore:
 
         Raises `CouldNotWork` where it cannot be made, or where the chain to add to is damaged.
         """
-        try:
-            self.head()
-        except BadReceipt as error:
-            raise CouldNotWork(
-                f"the chain of receipts is damaged: {error}", where=str(self.root / HEAD_NAME),
-                hint="restore the folder of receipts, or move it away and start a new chain",
-            ) from error  # fmt: skip
+        if self.exists():
+            self._check_chain()
         stem = f"{started.astimezone(UTC):%Y%m%dT%H%M%SZ}-{name}"
         for number in range(1, _TRIES):
             folder = self.root / (stem if number == 1 else f"{stem}-{number}")
@@ -95,7 +90,7 @@ class ReceiptStore:
         stops this (a full disk, a key that does not sign) leaves the chain as it was.
         """
         path = folder / RECEIPT_NAME
-        with locked(self.root / ".lock", purpose="forkguard gate, writing its receipt", wait=_LOCK_WAIT):
+        with self._writing():
             try:
                 previous = self.head()
                 logs = _hash_logs(folder)
@@ -113,6 +108,20 @@ class ReceiptStore:
                     raise CouldNotWork(f"the chain of receipts is damaged: {error}", where=str(self.root)) from error
                 raise
         return path
+
+    def _writing(self) -> contextlib.AbstractContextManager[None]:
+        return locked(self.root / ".lock", purpose="forkguard gate, writing its receipt", wait=_LOCK_WAIT)
+
+    def _check_chain(self) -> None:
+        """Locked: between a receipt and `HEAD` another gate's first receipt looks like a chain without its head."""
+        try:
+            with self._writing():
+                self.head()
+        except BadReceipt as error:
+            raise CouldNotWork(
+                f"the chain of receipts is damaged: {error}", where=str(self.root / HEAD_NAME),
+                hint="restore the folder of receipts, or move it away and start a new chain",
+            ) from error  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from forkguard.adapters.files import locked
 from forkguard.adapters.receipts import ReceiptStore, read_build
 from forkguard.adapters.signing import SshSigner, SshVerifier
 from forkguard.core.receipts import BadReceipt, Compiler, digest
@@ -80,6 +81,20 @@ def test_gates_that_end_at_once_make_one_chain(tmp_path: Path) -> None:
         found.append(path)
         link = json.loads(path.read_text())["previous"]
     assert (len(found), set(found)) == (8, paths)
+
+
+def test_a_gate_that_begins_while_another_writes_the_first_receipt_waits(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path)
+    write(store)
+    head = head_of(store)
+    with ThreadPoolExecutor(1) as pool:
+        with locked(tmp_path / ".lock", purpose="the first receipt"):
+            (tmp_path / "HEAD").unlink()
+            beginning = pool.submit(store.make_folder, STARTED, name="abc")
+            with pytest.raises(TimeoutError):
+                beginning.result(timeout=0.5)
+            (tmp_path / "HEAD").write_text(head)
+        assert beginning.result(timeout=60).is_dir()
 
 
 @pytest.mark.parametrize("damage", [None, "", "no hash\n", f"{'0' * 64}  ../../x/receipt.json\n"])
