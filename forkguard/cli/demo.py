@@ -18,9 +18,9 @@ from forkguard.adapters.mapstore import write_map
 from forkguard.cli import compose_gate
 from forkguard.cli.compose import cache_folder, fork_base, open_places, open_project, project_ledger, project_rules
 from forkguard.cli.compose_build import build_tools, open_workshop
+from forkguard.cli.compose_port import port_tools
 from forkguard.cli.gating import GateQuestion, gate_program
 from forkguard.cli.options import deliver, talk_options
-from forkguard.cli.port import port_tools
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.build_profiles import DEFAULT_PROFILE, choose_profile, tree_id
