@@ -156,11 +156,41 @@ class BuildTable(Table):
     jobs: Count | None = None
 
 
+class PushTable(Table):
+    """`[nightly] push`: a branch of a remote of the fork's that gets each candidate which passed."""
+
+    remote: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")]
+    branch: Ref
+
+
 class NightlyTable(Table):
-    """`[nightly]`: what the nightly run looks at; everything where a list is empty."""
+    """`[nightly]`: what the nightly run looks at, and whom it tells.
+
+    `archs` are those of `[defaults]`, else all of the map, where the list is empty. `target` is `latest` or a tag, in
+    which one `*` may stand. `drift` says which findings make a night red: `grave` (crash, corruption), `red` (all
+    that count), `report` (none). `notify_command` is an argv; `webhook_secret` names an environment variable.
+    """
 
     archs: tuple[Text, ...] = ()
     profile: Text | None = None
+    target: Annotated[str, Field(pattern=r"^[A-Za-z0-9*][A-Za-z0-9._+/-]*\*?[A-Za-z0-9._+/-]*$")] = "latest"
+    min_age_hours: Annotated[float, Field(ge=0)] = 0
+    fetch_timeout: Annotated[float, Field(gt=0)] = 900
+    drift: Literal["grave", "red", "report"] = "grave"
+    build: bool = True
+    gate: bool = True
+    push: PushTable | None = None
+    notify: Literal["changes", "always"] = "changes"
+    notify_command: tuple[Text, ...] = ()
+    webhook: Text | None = None
+    webhook_secret: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _one_star(self) -> "NightlyTable":
+        if self.target.count("*") > 1:
+            raise ValueError(f'target = "{self.target}" has more than one *')
+        _ref(self.target.replace("*", "x"))
+        return self
 
 
 class ForgeTable(Table):

@@ -266,6 +266,8 @@ class Night:
     `reason` is one sentence. `story` names a failure from night to night: nights with the same one are one story, and
     `repeats` counts those before this one in a row. `days_red` counts the days (UTC) since the last green night
     on which a night was not green. Parts that were not reached are None or empty.
+    `key` is a hash of all that the results depend on, and `reused` the night of the same key whose results these are.
+    `notified` is None where nobody had to be told, False where that failed.
     """
 
     id: NightId
@@ -293,6 +295,9 @@ class Night:
     candidate: Candidate | None = None
     packets: tuple[Packet, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    key: str = ""
+    reused: NightId | None = None
+    notified: bool | None = None
 
 
 class BadNight(ValueError):
