@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from forkguard.core.commit_objects import RawCommit
     from forkguard.core.fitting import Version
     from forkguard.core.forge import PullInfo
+    from forkguard.core.history_rows import History, RecordKind, Source
+    from forkguard.core.history_update import Entry, Known
     from forkguard.core.hunks import FileChange
     from forkguard.core.journal import Journal
     from forkguard.core.mails import Mail, Refusal
@@ -230,3 +232,24 @@ class Forge(Protocol):
     def pull(self, number: "PullNumber") -> "PullInfo": ...
     def patch(self, number: "PullNumber") -> bytes: ...
     def download(self, url: str) -> bytes: ...
+
+
+class RecordShelf(Protocol):
+    """Records of one kind; see `forkguard.adapters.records.RecordFolder`."""
+
+    kind: "RecordKind"
+
+    def sources(self) -> "tuple[Source, ...]": ...
+    def read(self, name: str) -> bytes | str: ...
+    def beside(self, name: str, file: str, *, limit: int = ...) -> bytes | None: ...
+    def tail(self, name: str, file: str, *, limit: int) -> bytes | None: ...
+
+
+class HistoryStore(Protocol):
+    """The history of all records; see `forkguard.adapters.history.HistoryBook`."""
+
+    def known(self) -> "dict[tuple[RecordKind, str], Known]": ...
+    def write(
+        self, entries: "Sequence[Entry]", *, touched: "Sequence[Source]", gone: "Sequence[tuple[RecordKind, str]]"
+    ) -> None: ...
+    def read(self) -> "History": ...
