@@ -59,7 +59,8 @@ class ProcessFailed(CouldNotWork):
 
     def __init__(self, argv: tuple[str, ...], *, status: int, stderr: str, cwd: str = "") -> None:
         tail = stderr.strip().splitlines()[-1:] or ["it printed nothing"]
-        super().__init__(f"{' '.join(argv[:3])} failed with status {status}: {tail[0]}", where=cwd)
+        what = f"{' '.join(argv[:3])} failed with status {status}: {tail[0]}"
+        super().__init__(what, where=cwd, hint="forkguard doctor  looks for what is missing or too old")
         self.argv = argv
         self.status = status
         self.stderr = stderr

@@ -11,10 +11,10 @@ import psutil
 
 from forkguard.adapters import proc
 from forkguard.adapters.files import write_atomic
+from forkguard.adapters.system import install_command
 from forkguard.adapters.trees import BUILD, SOURCES
 from forkguard.core.build_profiles import Machine, Profile, cpu_flags, with_flag
 from forkguard.core.commit_macros import narrowing_script
-from forkguard.core.install_hints import install_hint
 from forkguard.core.names import CommitHash
 from forkguard.core.ninja_log import (
     NINJA_STATUS,
@@ -65,13 +65,7 @@ class CMake:
         Raises `CouldNotWork` naming the tool and the command that installs it.
         """
         env = _environment(profile)
-        needed = (
-            ("cmake", ("cmake",)),
-            ("ninja", ("ninja", "ninja-build")),
-            ("a C compiler", _compilers(profile, "C", "CC", ("cc", "gcc", "clang"))),
-            ("a C++ compiler", _compilers(profile, "CXX", "CXX", ("c++", "g++", "clang++"))),
-        )
-        missing = [(what, names) for what, names in needed if _find(names, env) is None]
+        missing = [(what, names) for what, names, found in self.tools(profile) if found is None and what != "ccache"]
         if missing:
             raise _not_installed(missing)
         remarks = []
@@ -82,8 +76,23 @@ class CMake:
                 f"{', '.join(ignored)} of the environment are not used; set them in [build.{profile.name}] env"
             )
         if _find(("ccache",), env) is None:
-            remarks.append(f"without ccache every new tree is compiled from nothing; {_hint('ccache')}")
+            remarks.append(f"without ccache every new tree is compiled from nothing; {install_command('ccache')}")
         return tuple(remarks)
+
+    def tools(self, profile: Profile) -> tuple[tuple[str, tuple[str, ...], str | None], ...]:
+        """What building with a profile uses: what it is, the names that it goes by, and where it is (None: nowhere).
+
+        All but ccache are needed.
+        """
+        env = _environment(profile)
+        used: tuple[tuple[str, tuple[str, ...]], ...] = (
+            ("cmake", ("cmake",)),
+            ("ninja", ("ninja", "ninja-build")),
+            ("a C compiler", _compilers(profile, "C", "CC", ("cc", "gcc", "clang"))),
+            ("a C++ compiler", _compilers(profile, "CXX", "CXX", ("c++", "g++", "clang++"))),
+            ("ccache", ("ccache",)),
+        )
+        return tuple((what, names, _find(names, env)) for what, names in used)
 
     def _require(self, what: str, names: Sequence[str], env: Mapping[str, str]) -> str:
         found = _find(names, env)
@@ -238,15 +247,7 @@ def _compilers(profile: Profile, language: str, variable: str, usual: tuple[str,
 def _not_installed(tools: Sequence[tuple[str, Sequence[str]]]) -> CouldNotWork:
     """All that is missing at once, so that it is installed at once."""
     told = [f"{what} is not installed ({' or '.join(names)} is not on PATH)" for what, names in tools]
-    return CouldNotWork("; ".join(told), hint=" && ".join(dict.fromkeys(_hint(what) for what, _ in tools)))
-
-
-def _hint(what: str) -> str:
-    release: dict[str, str] = {}
-    with contextlib.suppress(OSError):
-        release = platform.freedesktop_os_release()
-    families = (release.get("ID", ""), *release.get("ID_LIKE", "").split())
-    return install_hint(what, system=platform.system(), families=families)
+    return CouldNotWork("; ".join(told), hint=" && ".join(dict.fromkeys(install_command(what) for what, _ in tools)))
 
 
 def _drop_foreign_build(tree: Path) -> None:

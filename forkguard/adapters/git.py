@@ -5,15 +5,16 @@ Questions are asked in batches: one process per question, never one per line, pa
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-import git
-
+from forkguard.adapters.gitpython import git
 from forkguard.adapters.rawlogs import RawLogs
+from forkguard.adapters.system import install_command
 from forkguard.core.commits import Commit
 from forkguard.core.history import parse_blame
 from forkguard.core.names import BlobHash, CommitHash, RefName, TreePath, check_ref
@@ -22,6 +23,9 @@ from forkguard.errors import CouldNotWork, MissingObject, ProcessFailed, TimedOu
 
 GIT_TIMEOUT = 300.0
 """Seconds that one git question may take."""
+
+_NOT_FOUND = 127
+"""The status of `env` where the program that it is to start is not there."""
 
 _SAFE_CONFIG = (
     "core.fsmonitor=false",
@@ -118,26 +122,28 @@ class GitRepository:
         if self._alternates:
             environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(str(p) for p in self._alternates)
         environment |= env or {}
-        command = [*_unset(environment), "git"]
-        for setting in _SAFE_CONFIG:
-            command += ["-c", setting]
-        command += arguments
+        command = [*_unset(environment), *safe_words(*arguments)]
         with tempfile.TemporaryFile() as feed:
             if isinstance(stdin, bytes):
                 feed.write(stdin)
                 feed.seek(0)
             shell = git.Git(str(cwd)) if cwd else self._shell
-            status, stdout, stderr = shell.execute(
-                command,
-                istream=feed if stdin is None or isinstance(stdin, bytes) else stdin,
-                with_extended_output=True,
-                with_exceptions=False,
-                stdout_as_string=False,
-                strip_newline_in_stdout=False,
-                kill_after_timeout=timeout,
-                env=environment,
-            )
+            try:
+                status, stdout, stderr = shell.execute(
+                    command,
+                    istream=feed if stdin is None or isinstance(stdin, bytes) else stdin,
+                    with_extended_output=True,
+                    with_exceptions=False,
+                    stdout_as_string=False,
+                    strip_newline_in_stdout=False,
+                    kill_after_timeout=timeout,
+                    env=environment,
+                )
+            except git.GitCommandNotFound as error:
+                raise _no_git() from error
         out, err = _as_bytes(stdout), _as_text(stderr)
+        if status == _NOT_FOUND and shutil.which("git") is None:
+            raise _no_git()
         if status < 0 and err.startswith("Timeout:"):
             raise TimedOut(f"git {arguments[0]} did not end within {timeout:g} s", where=str(self.path))
         if status not in allowed:
@@ -162,7 +168,7 @@ class GitRepository:
             raise MissingObject(
                 f"git {arguments[0]} needs an object that this clone lacks: {missing[0]}",
                 where=str(self.path),
-                hint=f"git -C {self.path} fetch --refetch  (or clone again without --filter and --depth)",
+                hint=f"git -C {self.path} fetch --refetch --no-filter  (or clone again without --filter and --depth)",
             )
         raise ProcessFailed(("git", *arguments), status=status, stderr=err, cwd=str(self.path))
 
@@ -310,7 +316,7 @@ class GitRepository:
                 raise MissingObject(
                     f"the blob {words[0]} is not in this clone (a partial or damaged one)",
                     where=str(self.path),
-                    hint=f"git -C {self.path} fetch --refetch  (or clone again without --filter)",
+                    hint=f"git -C {self.path} fetch --refetch --no-filter  (or clone again without --filter)",
                 )
             size = int(words[2])
             found[BlobHash(words[0])] = out[end + 1 : end + 1 + size]
@@ -409,13 +415,32 @@ def _from_diff(mail: bytes) -> bytes:
     return mail[at + 1 :] if at >= 0 else b""
 
 
+def _no_git() -> CouldNotWork:
+    return CouldNotWork("git is not installed: it is not on PATH", hint=install_command("git"))
+
+
+def safe_words(*arguments: str) -> list[str]:
+    """A git command in front of which our own configuration stands: no hook, filter or daemon of anybody runs."""
+    return ["git", *(word for setting in _SAFE_CONFIG for word in ("-c", setting)), *arguments]
+
+
+def safe_environment() -> dict[str, str]:
+    """The environment for a git that its caller starts: ours, without the variables that could steer it elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if name not in _strange(_ENVIRONMENT)}
+    return kept | _ENVIRONMENT
+
+
+def _strange(ours: Mapping[str, str]) -> list[str]:
+    kept = {*ours, "GIT_SSL_CAINFO", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
+    return [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+
+
 def _unset(ours: Mapping[str, str]) -> list[str]:
     """Words in front of git that unset the `GIT_*` variables which a hook or a shell left us.
 
     GitPython gives its child our whole environment; this takes out what could steer git elsewhere.
     """
-    kept = {*ours, "GIT_SSL_CAINFO", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
-    strange = [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+    strange = _strange(ours)
     return ["env", *(word for name in strange for word in ("-u", name))] if strange else []
 
 

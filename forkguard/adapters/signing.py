@@ -7,12 +7,12 @@ from pathlib import Path
 
 from forkguard.adapters import proc
 from forkguard.adapters.files import write_atomic
+from forkguard.adapters.system import install_command
 from forkguard.core.receipts import SIGNED_FOR, BadReceipt
 from forkguard.errors import CouldNotWork, ProcessFailed
 
 _TIMEOUT = 30.0
 _PROGRAM = "ssh-keygen"
-_INSTALL = "install OpenSSH's client (apt-get install openssh-client)"
 
 
 class SshSigner:
@@ -77,4 +77,4 @@ def _keygen(words: Sequence[str], *, stdin: bytes) -> proc.Completed:
     except ProcessFailed:
         raise
     except CouldNotWork as error:
-        raise CouldNotWork(f"{_PROGRAM} could not be run: {error.what}", hint=_INSTALL) from error
+        raise CouldNotWork(f"{_PROGRAM} could not be run: {error.what}", hint=install_command(_PROGRAM)) from error

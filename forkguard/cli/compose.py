@@ -93,7 +93,7 @@ def open_project(
     map_path = map_file.absolute() if map_file else find_map(Path.cwd())
     settings = read_map(map_path)
     with contextlib.ExitStack() as stack:
-        upstream_repo = _other_clone(settings, map_path)
+        upstream_repo = other_clone(settings, map_path)
         if upstream_repo is not None:
             stack.enter_context(upstream_repo)
         alternates = [upstream_repo.objects] if upstream_repo is not None else []
@@ -103,9 +103,9 @@ def open_project(
                 fork_path(fork, settings, map_path), alternates=alternates, raw_logs=RawLogs(cache / "histories")
             )
         )
-        _refuse_shallow(fork_repo)
+        refuse_shallow(fork_repo)
         fork_side = fork_side_of(fork_repo, settings.fork.ref if fork_ref is None else fork_ref)
-        upstream_side = _upstream_side(settings, fork_repo, upstream_repo, upstream_ref)
+        upstream_side = upstream_side_of(settings, fork_repo, upstream_repo, upstream_ref)
         yield Project(
             map=settings,
             map_path=map_path,
@@ -114,7 +114,7 @@ def open_project(
             fork=fork_side,
             upstream=upstream_side,
             cache=cache,
-            trees=_folder(settings.defaults.trees, map_path) or cache / "trees",
+            trees=trees_folder(settings, map_path),
         )
 
 
@@ -164,7 +164,7 @@ def open_places(
     with contextlib.ExitStack() as stack:
         repo = stack.enter_context(GitRepository(path))
         refuse_inside_fork(folder, repo)
-        _refuse_shallow(repo)
+        refuse_shallow(repo)
         if fork_ref is None and repo.current_branch() is None:
             raise UsageProblem(
                 "no branch is checked out, so the production branch is not known",
@@ -176,9 +176,7 @@ def open_places(
         remotes = repo.remotes()
         clone = Path(upstream).expanduser() if upstream and upstream not in remotes else None
         if clone is None:
-            remote, remote_why = _remote_of(repo, remotes, upstream, side.ref)
-            ref = _remote_branch(repo, remote) if upstream_ref is None else upstream_ref
-            there = Side(check_ref(ref), _resolve_of_remote(repo, remote, ref))
+            remote, remote_why, there = remote_side(repo, upstream, upstream_ref, branch=side.ref)
             yield repo, Places(_relative(path, folder), side, why, remote, None, there, remote_why)
             return
         other = stack.enter_context(_upstream_clone(clone, remotes))
@@ -196,6 +194,18 @@ def _relative(path: Path, folder: Path) -> str:
     """How a map in `folder` names a path: relative where both lie in one folder below the root."""
     common = os.path.commonpath([path, folder.absolute()])
     return str(path) if Path(common) == Path(path.anchor) else os.path.relpath(path, folder)
+
+
+def remote_side(
+    repo: GitRepository, named: str | None, upstream_ref: str | None, *, branch: str
+) -> tuple[str, str, Side]:
+    """The fork's remote that is its upstream, why it is taken for it, and what it holds; `branch` is the fork's own.
+
+    Raises `CouldNotWork` where no remote is clearly upstream's or it is not fetched, `UsageProblem` for its branch.
+    """
+    remote, why = _remote_of(repo, repo.remotes(), named, branch)
+    ref = _remote_branch(repo, remote) if upstream_ref is None else upstream_ref
+    return remote, why, Side(check_ref(ref), _resolve_of_remote(repo, remote, ref))
 
 
 def _remote_of(repo: GitRepository, remotes: dict[str, str], named: str | None, branch: str) -> tuple[str, str]:
@@ -251,7 +261,7 @@ def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
             hint=f"the remotes are: {', '.join(sorted(remotes)) or 'none'}",
         )
     repo = GitRepository(path)
-    _refuse_shallow(repo)
+    refuse_shallow(repo)
     return repo
 
 
@@ -318,16 +328,24 @@ def refuse_inside_fork(folder: Path, repo: GitRepository) -> None:
 
 def cache_folder(settings: UpstreamMap | None, map_path: Path | None) -> Path:
     """`[defaults] cache`, else the user's cache folder for forkguard."""
-    named = _folder(settings.defaults.cache, map_path) if settings and map_path else None
+    named = folder_of(settings.defaults.cache, map_path) if settings and map_path else None
     return named or platformdirs.user_cache_path("forkguard", appauthor=False)
 
 
-def _folder(text: str | None, map_path: Path) -> Path | None:
+def trees_folder(settings: UpstreamMap | None, map_path: Path | None) -> Path:
+    """`[defaults] trees`, else `trees` in the cache folder."""
+    named = folder_of(settings.defaults.trees, map_path) if settings and map_path else None
+    return named or cache_folder(settings, map_path) / "trees"
+
+
+def folder_of(text: str | None, map_path: Path) -> Path | None:
+    """A folder that the map names, None where it names none; relative ones are relative to the map."""
     return Path(os.path.normpath(map_path.parent.absolute() / Path(text).expanduser())) if text else None
 
 
-def _other_clone(settings: UpstreamMap, map_path: Path) -> GitRepository | None:
-    path = _folder(settings.upstream.path, map_path)
+def other_clone(settings: UpstreamMap, map_path: Path) -> GitRepository | None:
+    """The clone that the map names as upstream, None where upstream is a remote. Raises `CouldNotWork`."""
+    path = folder_of(settings.upstream.path, map_path)
     if path is None:
         return None
     if not path.is_dir():
@@ -335,11 +353,12 @@ def _other_clone(settings: UpstreamMap, map_path: Path) -> GitRepository | None:
             "upstream's clone is not there", where=str(path), hint=f"correct upstream.path in {map_path}"
         )
     repo = GitRepository(path)
-    _refuse_shallow(repo)
+    refuse_shallow(repo)
     return repo
 
 
-def _refuse_shallow(repo: GitRepository) -> None:
+def refuse_shallow(repo: GitRepository) -> None:
+    """Raise `CouldNotWork` for a clone whose history was cut."""
     if repo.is_shallow():
         raise CouldNotWork(
             "this clone is shallow: the history that tells who brought what is cut off",
@@ -348,9 +367,10 @@ def _refuse_shallow(repo: GitRepository) -> None:
         )
 
 
-def _upstream_side(
+def upstream_side_of(
     settings: UpstreamMap, fork_repo: GitRepository, other: GitRepository | None, asked: str | None
 ) -> Side:
+    """Upstream's ref, asked for or the map's, at its commit. Raises `CouldNotWork` where it is not fetched."""
     ref = check_ref(settings.upstream.ref if asked is None else asked)
     if other is not None:
         return Side(ref, other.resolve(ref))

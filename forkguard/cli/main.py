@@ -24,6 +24,7 @@ VERBS = {
     "probe": "Write a tiny random-weight model pair, so that the gate runs anywhere.",
     "gate": "Run the fork's server with and without a draft: crash, liveness, determinism, fallback.",
     "verify": "Is this exact binary covered by a passing, fresh receipt? The check before a deployment.",
+    "doctor": "What this machine and this project lack, and the command that mends it.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""

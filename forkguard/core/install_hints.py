@@ -1,8 +1,11 @@
-"""The command that installs a build tool, by system."""
+"""The command that installs a tool, by system."""
 
 from collections.abc import Sequence
 
 _PACKAGES = {
+    "git": {"debian": "git", "fedora": "git", "arch": "git", "brew": "git"},
+    "pip": {"debian": "python3-pip", "fedora": "python3-pip", "arch": "python-pip", "brew": "python"},
+    "ssh-keygen": {"debian": "openssh-client", "fedora": "openssh-clients", "arch": "openssh", "brew": "openssh"},
     "cmake": {"debian": "cmake", "fedora": "cmake", "arch": "cmake", "brew": "cmake"},
     "ninja": {"debian": "ninja-build", "fedora": "ninja-build", "arch": "ninja", "brew": "ninja"},
     "ccache": {"debian": "ccache", "fedora": "ccache", "arch": "ccache", "brew": "ccache"},
