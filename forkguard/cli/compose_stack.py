@@ -8,7 +8,9 @@ from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
 from forkguard.adapters.patchsets import PatchsetFolder
+from forkguard.adapters.replay_bench import ReplayBench
 from forkguard.adapters.replay_store import ReplayStore
+from forkguard.adapters.resolutions import ResolutionFolder
 from forkguard.adapters.workbench import Workbench
 from forkguard.adapters.worktrees import Worktrees
 from forkguard.cli.compose import Project, fork_base, patchset_store
@@ -21,8 +23,16 @@ from forkguard.workflows.replay_stack import ReplayTools
 
 def replay_tools(project: Project, talk: Talk) -> ReplayTools:
     """What a replay works with: the fork's objects and upstream's."""
-    bench = Workbench(project.fork_repo, project.cache / "worktrees")
-    return ReplayTools(project.fork_repo, bench, ReplayStore(project.fork_repo, *bench.place), talk)
+    folder = project.cache / "worktrees"
+    bench = Workbench(project.fork_repo, folder)
+    return ReplayTools(
+        repo=project.fork_repo,
+        bench=bench,
+        store=ReplayStore(project.fork_repo, *bench.place),
+        talk=talk,
+        port=ReplayBench(project.fork_repo, folder),
+        resolutions=ResolutionFolder(project.root / "resolutions"),
+    )
 
 
 def project_base(project: Project) -> CommitHash:

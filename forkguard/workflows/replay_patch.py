@@ -1,6 +1,7 @@
 """Trying one patch on one state of the tree: exactly, with git's three-way merge, and by joining what is only added.
 
-What `git am --3way` takes is taken here. Nothing is written but objects.
+What `git am --3way` takes is taken here; what it rejects is tried as `port` would, and as a person once decided it.
+Nothing is written but objects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,14 @@ from forkguard.core.names import CommitHash, TreeHash, TreePath
 from forkguard.core.replay import PatchStatus, StackPatch, Trouble, landed_by_lines
 from forkguard.core.trees import TreeEntry
 from forkguard.errors import MissingObject
-from forkguard.ports import Bench, ReplayObjects
+from forkguard.ports import Bench, ReplayObjects, ResolutionStore
 from forkguard.workflows.join_additions import join_additions
+from forkguard.workflows.replay_port import Sides, ported
+from forkguard.workflows.resolutions import reuse_resolutions
 
 _LABEL = "fork"
+_MOST_FILES = 60
+"""Files of a patch up to which port's ways are tried: they take about a second for ten files of C++."""
 Versions = Mapping[TreePath, Version | None]
 
 
@@ -49,13 +54,27 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """With what a patch is tried.
+
+    `port` is the workbench for port's ways, None where they are not wanted; `resolutions` what people decided.
+    """
+
+    bench: Bench
+    store: ReplayObjects
+    port: Bench | None = None
+    resolutions: ResolutionStore | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of it; `files` is what the patch writes."""
+    """What came of it; `files` is what the patch writes, `merged` the merge that a person would have to decide."""
 
     status: PatchStatus
     how: str
     files: Versions
     troubles: tuple[Trouble, ...] = ()
+    merged: Merged | None = None
 
     @property
     def applies(self) -> bool:
@@ -63,7 +82,7 @@ class Tried:
         return self.status in (PatchStatus.APPLIES, PatchStatus.ADDITIVE)
 
 
-def try_on(trial: Trial, *, bench: Bench, store: ReplayObjects, quick: bool = False) -> Tried:
+def try_on(trial: Trial, means: Means, *, quick: bool = False) -> Tried:
     """The class of a patch on this state, and what it writes.
 
     `quick`: where git's merge of a file under its own name conflicts, do not look for a better way.
@@ -81,7 +100,7 @@ def try_on(trial: Trial, *, bench: Bench, store: ReplayObjects, quick: bool = Fa
         return Tried(PatchStatus.LANDED, "its lines are there, and what it removes is gone", {})
     if not work.whole:
         return Tried(PatchStatus.MISSING_BLOB, "", {}, _without_base(work, troubles))
-    return _merged(trial, store) or _otherwise(trial, bench, troubles, quick=quick)
+    return _merged(trial, means.store) or _otherwise(trial, means, troubles, quick=quick)
 
 
 def _merged(trial: Trial, store: ReplayObjects) -> Tried | None:
@@ -94,13 +113,13 @@ def _merged(trial: Trial, store: ReplayObjects) -> Tried | None:
     return Tried(PatchStatus.APPLIES, "three-way", changed)
 
 
-def _otherwise(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...], *, quick: bool) -> Tried:
+def _otherwise(trial: Trial, means: Means, troubles: tuple[Trouble, ...], *, quick: bool) -> Tried:
     work, now = trial.work, trial.now
     if landed_by_lines(work.changes, before=work.before, after=work.after, ours=now):
         return Tried(PatchStatus.LANDED, "every line that it adds came, every line that it removes went", {})
     if quick and all(now.get(path) is not None for path, version in work.before.items() if version is not None):
         return Tried(PatchStatus.CONFLICT, "", {}, troubles)
-    return _merge_trees(trial, bench, troubles)
+    return _merge_trees(trial, means, troubles)
 
 
 def _trouble(misfit: Misfit) -> Trouble:
@@ -139,26 +158,62 @@ def _merge_files(trial: Trial, store: ReplayObjects) -> Versions | None:
 # -- as trees --------------------------------------------------------------------------------------------
 
 
-def _merge_trees(trial: Trial, bench: Bench, troubles: tuple[Trouble, ...]) -> Tried:
-    """git's merge of whole trees, which finds renamed files; what both sides only add is joined, upstream first."""
-    work = trial.work
+def _merge_trees(trial: Trial, means: Means, troubles: tuple[Trouble, ...]) -> Tried:
+    """git's merge of whole trees, then port's ways, then what a person decided before."""
+    work, bench = trial.work, means.bench
     try:
         before = _edited(bench, bench.commit(trial.base).tree, {**work.below, **work.before})
         after = _edited(bench, before, work.after)
         ours = _edited(bench, bench.commit(trial.root).tree, trial.written)
-        merged = bench.merge(before, after, ours, ours_label=_LABEL, theirs_label="upstream")
-        merged, joins = join_additions(bench, merged, label=_LABEL)
-        if merged.stages or merged.messages:
-            return Tried(PatchStatus.CONFLICT, "", {}, _conflicts(bench, merged) or troubles)
-        if merged.tree == ours:
-            return Tried(PatchStatus.LANDED, "merging it changes nothing", {})
-        files = _written(bench, ours, merged.tree)
+        sides = Sides(before, after, ours)
+        found = _by_git(sides, bench)
+        if found.status is PatchStatus.CONFLICT and means.port is not None and len(work.changes) <= _MOST_FILES:
+            found = _as_port(sides, means.port, found)
+        if found.status is PatchStatus.CONFLICT and found.merged is not None:
+            return _decided(sides, means, found, troubles)
     except MissingObject as problem:
         missing = tuple(Trouble(each.path, each.line, each.header, problem.what) for each in troubles)
         return Tried(PatchStatus.MISSING_BLOB, "", {}, missing)
+    return found
+
+
+def _by_git(sides: Sides, bench: Bench) -> Tried:
+    """git's merge of whole trees, which finds renamed files; what both sides only add is joined, upstream first."""
+    merged = bench.merge(sides.before, sides.after, sides.ours, ours_label=_LABEL, theirs_label="upstream")
+    merged, joins = join_additions(bench, merged, label=_LABEL)
+    if merged.stages or merged.messages:
+        return Tried(PatchStatus.CONFLICT, "", {}, merged=merged)
+    if merged.tree == sides.ours:
+        return Tried(PatchStatus.LANDED, "merging it changes nothing", {})
+    files = _written(bench, sides.ours, merged.tree)
     if joins:
         return Tried(PatchStatus.ADDITIVE, f"both sides only add, joined in {', '.join(sorted(joins))}", files)
     return Tried(PatchStatus.APPLIES, "three-way, in files that upstream renamed", files)
+
+
+def _as_port(sides: Sides, bench: Bench, otherwise: Tried) -> Tried:
+    """The patch in upstream's present terms; `otherwise` where that does not help."""
+    try:
+        found = ported(sides, bench)
+    except MissingObject:
+        return otherwise
+    if found.tree is None:
+        return Tried(PatchStatus.CONFLICT, "", {}, merged=found.merged) if found.merged else otherwise
+    if found.tree == sides.ours:
+        return Tried(PatchStatus.LANDED, found.how, {})
+    status = PatchStatus.ADDITIVE if found.additive else PatchStatus.APPLIES
+    return Tried(status, found.how, _written(bench, sides.ours, found.tree))
+
+
+def _decided(sides: Sides, means: Means, found: Tried, troubles: tuple[Trouble, ...]) -> Tried:
+    """A conflict as a person decided it when the same sides met; else the places to decide."""
+    bench, merged = means.bench, found.merged
+    assert merged is not None  # noqa: S101  (the caller saw it)
+    if means.resolutions is not None:
+        tree, how = reuse_resolutions(bench, merged, means.resolutions)
+        if tree is not None:
+            return Tried(PatchStatus.APPLIES, how, _written(bench, sides.ours, tree))
+    return Tried(PatchStatus.CONFLICT, "", {}, _conflicts(bench, merged) or troubles, merged)
 
 
 def _conflicts(bench: Bench, merged: Merged) -> tuple[Trouble, ...]:

@@ -8,18 +8,23 @@ from forkguard.core.hunks import Change, FileChange, FileKind, Hunk, lines_of
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.core.replay import StackPatch, Touch, landed_by_lines, might_have_come
 from forkguard.core.trees import TreeEntry
-from forkguard.ports import Bench, ReplayObjects, Repository, Talk
-from forkguard.workflows.replay_patch import Trial, Tried, Versions, Work, try_on
+from forkguard.ports import Bench, ReplayObjects, Repository, ResolutionStore, Talk
+from forkguard.workflows.replay_patch import Means, Trial, Tried, Versions, Work, try_on
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayTools:
-    """What a replay works with. `repo` sees upstream's objects."""
+    """What a replay works with. `repo` sees upstream's objects.
+
+    `port` is the workbench for port's ways of applying, and `resolutions` what people decided; None: not used.
+    """
 
     repo: Repository
     bench: Bench
     store: ReplayObjects
     talk: Talk
+    port: Bench | None = None
+    resolutions: ResolutionStore | None = None
 
 
 @dataclass
@@ -155,7 +160,9 @@ class Stack:
         """Try one patch on a state; the state stays as it is."""
         work = self.work[index]
         trial = Trial(work, state.read(work.patch.mail.paths), self.base, state.root, state.written)
-        return try_on(trial, bench=self._tools.bench, store=self._tools.store, quick=quick)
+        tools = self._tools
+        means = Means(tools.bench, tools.store, tools.port, tools.resolutions)
+        return try_on(trial, means, quick=quick)
 
     def came(self, index: int, state: State) -> bool:
         """Whether upstream brought all that a patch brings, though it may fit once more."""
