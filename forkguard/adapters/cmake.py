@@ -15,6 +15,7 @@ from forkguard.adapters.system import install_command
 from forkguard.adapters.trees import BUILD, SOURCES
 from forkguard.core.build_profiles import Machine, Profile, cpu_flags, with_flag
 from forkguard.core.commit_macros import narrowing_script
+from forkguard.core.install_hints import together
 from forkguard.core.names import CommitHash
 from forkguard.core.ninja_log import (
     NINJA_STATUS,
@@ -246,8 +247,8 @@ def _compilers(profile: Profile, language: str, variable: str, usual: tuple[str,
 
 def _not_installed(tools: Sequence[tuple[str, Sequence[str]]]) -> CouldNotWork:
     """All that is missing at once, so that it is installed at once."""
-    told = [f"{what} is not installed ({' or '.join(names)} is not on PATH)" for what, names in tools]
-    return CouldNotWork("; ".join(told), hint=" && ".join(dict.fromkeys(install_command(what) for what, _ in tools)))
+    told = [f"{what} is not installed ({' or '.join(names)})" for what, names in tools]
+    return CouldNotWork("; ".join(told), hint=" && ".join(together([install_command(what) for what, _ in tools])))
 
 
 def _drop_foreign_build(tree: Path) -> None:

@@ -4,6 +4,7 @@ Reading only: nothing here writes to a repository (`forkguard.adapters.worktrees
 Questions are asked in batches: one process per question, never one per line, path or commit.
 """
 
+import difflib
 import os
 import shutil
 import tempfile
@@ -184,9 +185,16 @@ class GitRepository:
             raise UnknownRef(
                 f"{name!r} names no commit in this repository",
                 where=str(self.path),
-                hint=f"git -C {self.path} branch --all  lists what there is",
+                hint=self._proposal(name) or f"git -C {self.path} branch --all  lists what there is",
             )
         return CommitHash(out.decode().strip())
+
+    def _proposal(self, name: str) -> str:
+        """The ref that is named almost like `name`, as a question; "" where there is none."""
+        prefixes = ("refs/heads/", "refs/remotes/", "refs/tags/")
+        known = [ref.removeprefix(prefix) for prefix in prefixes for ref in self.refs(prefix)]
+        near = difflib.get_close_matches(name, [ref for ref in known if not ref.endswith("/HEAD")], n=1)
+        return f"did you mean {near[0]}?" if near else ""
 
     def current_branch(self) -> str | None:
         """The branch that is checked out, by its short name; None when HEAD is detached."""

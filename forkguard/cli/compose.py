@@ -19,6 +19,7 @@ from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.rawlogs import RawLogs
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.rulefiles import bundled_rules
+from forkguard.cli.refusals import SIGNS_OF_LLAMA, refuse_inside_any, refuse_inside_fork, refuse_shallow
 from forkguard.core.baseline import Baseline
 from forkguard.core.findings import Base, Side
 from forkguard.core.ledger import Acceptance, Ledger
@@ -35,7 +36,6 @@ from forkguard.workflows.init import Places
 FORK_VARIABLE = "FORKGUARD_FORK"
 STATE_NAME = ".forkguard"
 LLAMA_URL = "https://github.com/ggml-org/llama.cpp"
-_SIGNS_OF_LLAMA = ("src/llama-arch.cpp", "src/llama-arch.h", "src/llama.cpp", "llama.cpp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,10 @@ def open_places(
 
     Raises as `open_project` does, and `UsageProblem` where `folder` lies in the fork's work tree.
     """
-    path = _existing_fork(*_named_fork(fork))
+    named, source = _named_fork(fork)
+    if named is None:
+        refuse_inside_any(folder)
+    path = _existing_fork(named, source)
     with contextlib.ExitStack() as stack:
         repo = stack.enter_context(GitRepository(path))
         refuse_inside_fork(folder, repo)
@@ -304,26 +307,13 @@ def fork_side_of(repo: GitRepository, ref: str | None) -> Side:
     """The production branch: the ref, else the branch checked out, else HEAD; and that it is llama.cpp's tree."""
     chosen = check_ref(ref) if ref is not None else repo.current_branch() or "HEAD"
     side = Side(chosen, repo.resolve(chosen))
-    if not repo.tree(side.commit, under=_SIGNS_OF_LLAMA):
+    if not repo.tree(side.commit, under=SIGNS_OF_LLAMA):
         raise UsageProblem(
             f"{chosen} is no llama.cpp tree: it has no src/llama-arch.cpp",
             where=str(repo.path),
             hint="name a clone of the llama.cpp fork with --fork PATH, and its branch with --fork-ref REF",
         )
     return side
-
-
-def refuse_inside_fork(folder: Path, repo: GitRepository) -> None:
-    """Raise `UsageProblem` where the folder lies in the fork's own work tree, which forkguard never writes to."""
-    work_tree = repo.work_tree
-    if work_tree is None or not folder.resolve().is_relative_to(work_tree):
-        return
-    sibling = work_tree.with_name(f"{work_tree.name}-forkguard")
-    raise UsageProblem(
-        "this folder is inside the fork's own work tree, which forkguard leaves alone",
-        where=str(folder),
-        hint=f"mkdir -p {sibling} && cd {sibling}  then again, with --fork {work_tree}",
-    )
 
 
 def cache_folder(settings: UpstreamMap | None, map_path: Path | None) -> Path:
@@ -357,16 +347,6 @@ def other_clone(settings: UpstreamMap, map_path: Path) -> GitRepository | None:
     return repo
 
 
-def refuse_shallow(repo: GitRepository) -> None:
-    """Raise `CouldNotWork` for a clone whose history was cut."""
-    if repo.is_shallow():
-        raise CouldNotWork(
-            "this clone is shallow: the history that tells who brought what is cut off",
-            where=str(repo.path),
-            hint=f"git -C {repo.path} fetch --unshallow",
-        )
-
-
 def upstream_side_of(
     settings: UpstreamMap, fork_repo: GitRepository, other: GitRepository | None, asked: str | None
 ) -> Side:
@@ -391,5 +371,5 @@ def _resolve_of_remote(repo: GitRepository, remote: str, ref: str) -> CommitHash
         raise UnknownRef(
             f"the fork has no {ref}: the remote {remote} is not fetched, or has no such branch",
             where=where,
-            hint=f"git -C {where} fetch {remote}",
+            hint=f"git -C {where} fetch {remote}" + (f"  ({error.hint})" if "did you mean" in error.hint else ""),
         ) from error

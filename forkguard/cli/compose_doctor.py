@@ -22,13 +22,12 @@ from forkguard.cli.compose import (
     fork_path,
     fork_side_of,
     other_clone,
-    refuse_inside_fork,
-    refuse_shallow,
     remote_side,
     trees_folder,
     upstream_side_of,
 )
 from forkguard.cli.compose_port import TOKEN_VARIABLE
+from forkguard.cli.refusals import refuse_inside_fork, refuse_shallow
 from forkguard.core.build_profiles import DEFAULT_PROFILE, Profile, choose_profile
 from forkguard.core.doctor import (
     OLDEST_GIT,

@@ -107,7 +107,8 @@ def command(
             raise UsageProblem(
                 "no arch is named",
                 where=str(project.map_path),
-                hint="forkguard drift --arch lfm2, or --all, or list archs in [defaults] of the map",
+                hint=f"forkguard drift --arch {next(iter(project.map.arch), 'NAME')}, or --all, "
+                "or list archs in [defaults] of the map",
             )
         run = _Run(project, names, project_rules(project), None if writes else baseline, today)
         report = run.report(talk)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from forkguard.adapters.files import locked, write_atomic
 from forkguard.adapters.mapstore import read_text, write_map
-from forkguard.cli.compose import Project, refuse_inside_fork
+from forkguard.cli.compose import Project
+from forkguard.cli.refusals import refuse_inside_fork
 from forkguard.core.baseline import Baseline, new_baseline, parse_baseline, render_baseline
 from forkguard.core.findings import DriftReport, Severity
 from forkguard.core.ledger import known_finding

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from forkguard import __version__
+from forkguard.cli.groups import ProposingGroup
 from forkguard.errors import ExitCode, ForkguardError
 
 VERBS = {
@@ -25,12 +26,13 @@ VERBS = {
     "gate": "Run the fork's server with and without a draft: crash, liveness, determinism, fallback.",
     "verify": "Is this exact binary covered by a passing, fresh receipt? The check before a deployment.",
     "doctor": "What this machine and this project lack, and the command that mends it.",
+    "nightly": "Fetch, drift, replay, build, gate, report; production is never touched.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(ProposingGroup):
     """A group that imports a verb's module only when that verb runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

@@ -6,6 +6,7 @@ import click
 
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
+from forkguard.cli.groups import ProposingGroup
 from forkguard.cli.options import deliver, fork_options, map_option, output_options
 from forkguard.cli.render import rendered
 from forkguard.cli.stack_edit import disable_command, drop_command, enable_command, reorder_command, retire_command
@@ -19,7 +20,7 @@ color_option = click.option(
 )
 
 
-@click.group("stack", short_help="Show, check, replay and edit the patch stack.")
+@click.group("stack", cls=ProposingGroup, short_help="Show, check, replay and edit the patch stack.")
 def command() -> None:
     """The patch stack: the patchsets in the order of patchsets/series that, applied to the base, make the fork.
 

@@ -33,7 +33,7 @@ def absent_arch(name: str, trees: Trees) -> ArchReport:
     alike = difflib.get_close_matches(name, [*trees.fork.archs.archs], n=3, cutoff=0.6)
     remark = "upstream has it" if theirs else "upstream has no such arch either"
     if alike:
-        remark += f"; the fork has {', '.join(alike)}"
+        remark += f"; the fork has {', '.join(alike)}: did you mean {'that' if len(alike) == 1 else 'one of these'}?"
     return ArchReport(name, ArchStatus.ABSENT, theirs.files if theirs else (), remark)
 
 

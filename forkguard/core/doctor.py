@@ -170,18 +170,3 @@ def judge_age(tip: str, *, date: str, now: datetime, fix: str) -> Check:
         return Check("upstream's age", Level.OK, found)
     why = f"that is {age.days} days ago; forkguard compares with what was fetched last"
     return Check("upstream's age", Level.NOTE, found, why=why, fix=fix)
-
-
-def together(fixes: Sequence[str]) -> tuple[str, ...]:
-    """Commands, those of one package manager joined, each package named once.
-
-    >>> together(["sudo apt install ninja-build", "git fetch", "sudo apt install ccache ninja-build"])
-    ('sudo apt install ninja-build ccache', 'git fetch')
-    """
-    packages: dict[str, dict[str, None]] = {}
-    for fix in fixes:
-        command, install, rest = fix.partition(" install ") if " install " in fix else fix.partition(" -S ")
-        simple = install and not re.search(r"[^\w .+-]", rest)
-        key = command + install if simple else fix
-        packages.setdefault(key, {}).update(dict.fromkeys(rest.split() if simple else ()))
-    return tuple(key + " ".join(names) for key, names in packages.items())

@@ -1,5 +1,6 @@
 """The command that installs a tool, by system."""
 
+import re
 from collections.abc import Sequence
 
 _PACKAGES = {
@@ -40,3 +41,18 @@ def install_hint(tool: str, *, system: str, families: Sequence[str]) -> str:
         if family in _COMMANDS:
             return f"{_COMMANDS[family]} {packages[_SAME_PACKAGES.get(family, family)]}"
     return f"install {packages['debian']} (Debian), {packages['arch']} (Arch, Homebrew), then try again"
+
+
+def together(fixes: Sequence[str]) -> tuple[str, ...]:
+    """Commands, those of one package manager joined, each package named once.
+
+    >>> together(["sudo apt install ninja-build", "git fetch", "sudo apt install ccache ninja-build"])
+    ('sudo apt install ninja-build ccache', 'git fetch')
+    """
+    packages: dict[str, dict[str, None]] = {}
+    for fix in fixes:
+        command, install, rest = fix.partition(" install ") if " install " in fix else fix.partition(" -S ")
+        simple = install and not re.search(r"[^\w .+-]", rest)
+        key = command + install if simple else fix
+        packages.setdefault(key, {}).update(dict.fromkeys(rest.split() if simple else ()))
+    return tuple(key + " ".join(names) for key, names in packages.items())

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from forkguard.core.doctor import FOR_BUILDING, Check, DoctorReport, Level, together
+from forkguard.core.doctor import FOR_BUILDING, Check, DoctorReport, Level
+from forkguard.core.install_hints import together
 from forkguard.reports.plain import printable
 
 SCHEMA = "forkguard/doctor@1"

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from forkguard.adapters.system import install_command
 from forkguard.cli.main import invoke
 from forkguard.core.built_trees import Checkout, Origin
 from forkguard.core.map_models import BuildTable
@@ -426,7 +427,10 @@ def test_wrong_use_is_status_2(words: tuple[str, ...], capsys: pytest.CaptureFix
         ({"ninja"}, ["ninja is not installed"]),
         ({"cmake"}, ["cmake is not installed"]),
         ({"c++"}, ["a C++ compiler is not installed"]),
-        ({"cmake", "ninja"}, ["cmake is not installed", "ninja is not installed", " && "]),
+        (
+            {"cmake", "ninja"},
+            ["cmake is not installed", "ninja is not installed", install_command("cmake") + " ninja"],
+        ),
     ],
 )
 def test_missing_tools_are_named_all_at_once_with_the_command_that_installs_them(

@@ -143,7 +143,7 @@ def test_an_upstream_that_is_not_fetched(verb: tuple[str, ...], desk: Path, hist
 def test_an_unknown_upstream_ref(verb: tuple[str, ...], desk: Path, history: MiniHistory) -> None:
     what, _, following = refused(forkguard(*verb, "--upstream-ref", "upstream/mastre", cwd=desk), COULD_NOT)
     assert what.startswith("the fork has no upstream/mastre")
-    assert following == f"git -C {history.fork.path} fetch upstream"
+    assert following == f"git -C {history.fork.path} fetch upstream  (did you mean upstream/master?)"
 
 
 @readers
@@ -151,7 +151,7 @@ def test_an_unknown_fork_ref(verb: tuple[str, ...], desk: Path, history: MiniHis
     what, where, following = refused(forkguard(*verb, "--fork-ref", "prodcution", cwd=desk), COULD_NOT)
     assert what == "'prodcution' names no commit in this repository"
     assert where == str(history.fork.path)
-    assert following.startswith(f"git -C {history.fork.path} branch --all")
+    assert following == "did you mean production?"
 
 
 @readers

@@ -13,9 +13,8 @@ from forkguard.core.doctor import (
     judge_disk,
     judge_version,
     needing,
-    together,
 )
-from forkguard.core.install_hints import install_hint
+from forkguard.core.install_hints import install_hint, together
 from forkguard.errors import CouldNotWork
 from forkguard.reports.doctor import doctor_text
 from forkguard.workflows.doctor import Look, examine
