@@ -17,7 +17,7 @@ from forkguard.core.merges import Merged, markers_left
 from forkguard.core.names import CommitHash, TreeHash, TreePath
 from forkguard.errors import CouldNotWork, UsageProblem
 
-_BRANCH = re.compile(r"forkguard/[A-Za-z0-9][A-Za-z0-9._-]*")
+_BRANCH = re.compile(r"forkguard/(?:candidate/)?[A-Za-z0-9][A-Za-z0-9._-]*")
 _KEPT_REF = re.compile(r"refs/forkguard/[A-Za-z0-9][A-Za-z0-9._/-]*")
 _PLAIN_CHECKOUT = (
     "core.autocrlf=false",

@@ -168,7 +168,8 @@ class NightlyTable(Table):
 
     `archs` are those of `[defaults]`, else all of the map, where the list is empty. `target` is `latest` or a tag, in
     which one `*` may stand. `drift` says which findings make a night red: `grave` (crash, corruption), `red` (all
-    that count), `report` (none). `notify_command` is an argv; `webhook_secret` names an environment variable.
+    that count), `report` (none); those of the drift `baseline` do not count. `notify_command` is an argv,
+    `webhook_secret` names an environment variable.
     """
 
     archs: tuple[Text, ...] = ()
@@ -177,6 +178,7 @@ class NightlyTable(Table):
     min_age_hours: Annotated[float, Field(ge=0)] = 0
     fetch_timeout: Annotated[float, Field(gt=0)] = 900
     drift: Literal["grave", "red", "report"] = "grave"
+    baseline: Text | None = None
     build: bool = True
     gate: bool = True
     push: PushTable | None = None

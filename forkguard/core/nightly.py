@@ -17,6 +17,7 @@ from forkguard.core.replay import PatchStatus
 
 SCHEMA = "forkguard/nightly@1"
 RECORD_NAME = "night.json"
+PART_NAME = "night.part.json"
 _STORY = 16
 
 Count = Annotated[int, Field(ge=0)]
@@ -333,15 +334,6 @@ def night_schema() -> dict[str, object]:
     properties = {"schema": {"const": SCHEMA}, **schema.pop("properties")}
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA}
     return {**about, **schema, "properties": properties, "required": ["schema", *schema["required"]]}
-
-
-def night_id(started: datetime) -> str:
-    """The id of a night, which sorts by time; a second one of the same second gets `-2`, and so on.
-
-    >>> night_id(datetime(2026, 9, 1, 3, 0, 5, tzinfo=UTC))
-    '20260901T030005Z'
-    """
-    return f"{started.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
 def story_of(verdict: NightVerdict, parts: Sequence[str]) -> str:

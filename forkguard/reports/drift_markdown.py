@@ -145,11 +145,11 @@ def code(text: str) -> str:
     return f"{mark}{pad}{line}{pad}{mark}"
 
 
-def fenced(text: str) -> Iterable[str]:
-    """A fenced block of C++; the fence is longer than any run of backticks inside."""
+def fenced(text: str, language: str = "cpp") -> Iterable[str]:
+    """A fenced block; the fence is longer than any run of backticks inside."""
     fence = "`" * max(3, _longest_run(text) + 1)
     lines = "".join(letter if letter in "\t\n" else printable(letter) for letter in text)
-    return [f"{fence}cpp", *lines.split("\n"), fence]
+    return [f"{fence}{language}", *lines.split("\n"), fence]
 
 
 def _longest_run(text: str) -> int:

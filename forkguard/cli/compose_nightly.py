@@ -1,0 +1,333 @@
+"""Wiring of a night: what each step works with, and the project as the candidate would have it."""
+
+import contextlib
+import hashlib
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from forkguard import __version__
+from forkguard.adapters.fetching import UpstreamFetch
+from forkguard.adapters.files import locked
+from forkguard.adapters.git import GitRepository
+from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.nights import NightFolder
+from forkguard.adapters.pushing import push_candidate
+from forkguard.adapters.rawlogs import RawLogs
+from forkguard.adapters.worktrees import Worktrees
+from forkguard.cli.compose import (
+    STATE_NAME,
+    Project,
+    cache_folder,
+    fork_path,
+    fork_side_of,
+    patchset_store,
+    project_ledger,
+    project_rules,
+    receipt_store,
+    refuse_shallow,
+    trees_folder,
+)
+from forkguard.cli.compose_candidate import CandidateWork
+from forkguard.cli.compose_stack import replay_tools
+from forkguard.cli.drift_ledger import read_baseline
+from forkguard.core.fetches import Fetched, branch_of
+from forkguard.core.findings import Base, DriftReport, Side
+from forkguard.core.map_models import NightlyTable
+from forkguard.core.mapfile import UpstreamMap
+from forkguard.core.names import CommitHash
+from forkguard.core.night_packets import packet_file
+from forkguard.core.nightly import Night, Packet
+from forkguard.core.receipts import SUMS_NAME, BadReceipt, digest, read_sums
+from forkguard.core.replay import ReplayReport, StackPatch
+from forkguard.errors import CouldNotWork, UsageProblem
+from forkguard.ports import Talk
+from forkguard.reports.drift import as_json
+from forkguard.reports.night_packet import packet_markdown
+from forkguard.reports.replay import replay_json
+from forkguard.workflows.drift import run_drift
+from forkguard.workflows.night_state import Draft, NightMeans, Recheck, moment
+from forkguard.workflows.nightly import close_cut_off, not_opened, run_night
+from forkguard.workflows.nightly_packets import Workplace, conflict_packets
+from forkguard.workflows.replay import replay
+
+NIGHTS = "nightly"
+FETCH_LOG = "fetch.log"
+
+
+def now() -> datetime:
+    """The present, in UTC."""
+    return datetime.now(UTC)
+
+
+def night_folder(project: Project) -> NightFolder:
+    """The records of the project's nights."""
+    return NightFolder(project.state / NIGHTS)
+
+
+def watched_archs(project: Project) -> tuple[str, ...]:
+    """The archs of `[nightly]`, else of `[defaults]`, else all of the map."""
+    map_ = project.map
+    return map_.nightly.archs or map_.defaults.archs or tuple(map_.arch)
+
+
+@dataclass(frozen=True, slots=True)
+class NightWork:
+    """The work of a night's steps on one project, whose fork sees its own objects alone."""
+
+    project: Project
+    talk: Talk
+
+    @property
+    def settings(self) -> NightlyTable:
+        """`[nightly]` of the map."""
+        return self.project.map.nightly
+
+    def fetcher(self, night: str) -> UpstreamFetch:
+        """Who fetches, with its log beside the record of that night."""
+        upstream = self.project.map.upstream
+        root = self.project.root
+        source = upstream.remote or str((root / Path(upstream.path or "").expanduser()).resolve())
+        return UpstreamFetch(
+            self.project.fork_repo,
+            source=source,
+            branch=branch_of(upstream.ref, remote=upstream.remote),
+            pattern=self.settings.target,
+            timeout=self.settings.fetch_timeout,
+            log=night_folder(self.project).path(night, FETCH_LOG),
+        )
+
+    def fetch(self, night: str) -> Fetched:
+        """Bring upstream into the fork's refs of forkguard's own."""
+        return self.fetcher(night).fetch(self.project.fork.commit)
+
+    def choose(self, fetched: Fetched, when: datetime) -> Side:
+        """The commit to look at."""
+        oldest = when - timedelta(hours=self.settings.min_age_hours)
+        return self.fetcher("").choose(fetched, oldest=oldest, name=self.project.map.upstream.ref)
+
+    def key(self, target: Side) -> str:
+        """A hash of all that the results depend on: commits, files beside the map, version, expired entries."""
+        project = self.project
+        today = now().date()
+        over = sorted(entry.id for entry in project.map.accept if entry.until is not None and entry.until < today)
+        facts = [__version__, project.fork.ref, project.fork.commit, target.ref, target.commit, *over]
+        total = hashlib.sha256("\0".join(facts).encode())
+        files = [project.map_path, *_files(project.patchsets), *_files(project.root / "resolutions")]
+        if self.settings.baseline is not None:
+            files.append(project.root / self.settings.baseline)
+        for path in files:
+            total.update(f"\0{path.relative_to(project.root)}\0".encode("utf-8", "surrogateescape"))
+            total.update(hashlib.sha256(path.read_bytes()).digest())
+        return total.hexdigest()
+
+    def recheck(self, target: Side) -> Recheck:  # noqa: ARG002
+        """Nothing is looked up yet."""
+        return Recheck()
+
+    def drift(self, target: Side, base: Base) -> tuple[DriftReport, str]:
+        """The production branch against the target."""
+        project, settings = self.project, self.settings
+        archs = watched_archs(project)
+        if not archs:
+            raise UsageProblem(
+                "no arch is named",
+                where=str(project.map_path),
+                hint="list archs in [defaults] or [nightly] of the map",
+            )
+        known = read_baseline(project, settings.baseline) if settings.baseline is not None else None
+        report = run_drift(
+            project.fork_repo,
+            fork=project.fork,
+            upstream=target,
+            base=base,
+            archs=archs,
+            rules=project_rules(project),
+            ledger=project_ledger(project, today=now().date(), baseline=known),
+            talk=self.talk,
+        )
+        return report, as_json(report)
+
+    def replay(self, patches: Sequence[StackPatch], base: Base, target: Side) -> tuple[ReplayReport, str]:
+        """The stack on the target."""
+        report = replay(patches, base=base.commit, onto=target, tools=replay_tools(self.project, self.talk))
+        return report, replay_json(report)
+
+    def packets(self, report: ReplayReport, base: Base) -> tuple[tuple[Packet, str], ...]:
+        """A packet for each patch that failed, and its text."""
+        project = self.project
+        place = Workplace(project.fork_repo.path, project.patchsets, project.root / "mend")
+        patches = [result.patch for result in report.results]
+        tools = replay_tools(project, self.talk)
+        found = []
+        for number, packet in enumerate(
+            conflict_packets(patches, report, base=base.commit, tools=tools, place=place), 1
+        ):
+            patch = packet.result.patch
+            file = packet_file(number, patch.patchset, patch.name)
+            found.append((Packet(patch.patchset, patch.name, file, packet.resume[1]), packet_markdown(packet)))
+        return tuple(found)
+
+    def push(self, commit: CommitHash, expected: CommitHash | None) -> None:
+        """The candidate to the branch that the map names."""
+        where = self.settings.push
+        assert where is not None  # noqa: S101  (the step asked)
+        if self.project.fork.ref.removeprefix("refs/heads/") == where.branch.removeprefix("refs/heads/"):
+            raise UsageProblem(
+                f"[nightly] push names {where.branch}, the production branch, which a night never moves",
+                where=str(self.project.map_path),
+                hint='name another branch: push = { remote = "origin", branch = "forkguard-candidate" }',
+            )
+        push_candidate(
+            self.project.fork_repo,
+            remote=where.remote,
+            branch=where.branch.removeprefix("refs/heads/"),
+            commit=commit,
+            expected=expected,
+            timeout=self.settings.fetch_timeout,
+        )
+
+    def intact(self, receipt: str) -> str:
+        """What is wrong with a receipt: "" for nothing."""
+        store = receipt_store(self.project)
+        try:
+            content, sums = store.receipt(receipt), store.beside(receipt, SUMS_NAME)
+            if content is None or sums is None:
+                return "it is gone"
+            own = read_sums(sums.decode("utf-8", "replace")).get("receipt.json")
+            return "" if own == digest(content) else "it was changed"
+        except (BadReceipt, CouldNotWork) as error:
+            return str(error)
+
+    def on_bug(self, night: str, error: Exception) -> str:
+        """Keep the details of a bug beside the record; where they are."""
+        path = night_folder(self.project).path(night, "bug.log")
+        try:
+            path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        except OSError:
+            return ""
+        return str(path)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class NightPlace:
+    """Where the nights of a map are kept. `state` is there already, or may be made once the fork is known."""
+
+    map: UpstreamMap
+    map_path: Path
+
+    @property
+    def state(self) -> Path:
+        """The state folder beside the map."""
+        return self.map_path.parent / STATE_NAME
+
+    @property
+    def nights(self) -> NightFolder:
+        """The records."""
+        return NightFolder(self.state / NIGHTS)
+
+    def locked(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the lock of nights. Raises `CouldNotWork` that says who holds it."""
+        return locked(self.state / "nightly.lock", purpose="forkguard nightly")
+
+
+def find_place(map_file: Path | None) -> NightPlace:
+    """The map, and where its nights are kept. Raises `UsageProblem` for no map or a bad one."""
+    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    return NightPlace(read_map(map_path), map_path)
+
+
+@contextlib.contextmanager
+def open_alone(place: NightPlace, *, fork: Path | None, fork_ref: str | None) -> Iterator[Project]:
+    """The project before upstream is fetched: the fork sees its own objects alone, and stands for upstream.
+
+    Raises as `open_project` does for the fork.
+    """
+    map_, map_path = place.map, place.map_path
+    cache = cache_folder(map_, map_path)
+    with GitRepository(fork_path(fork, map_, map_path), raw_logs=RawLogs(cache / "histories")) as repo:
+        refuse_shallow(repo)
+        side = fork_side_of(repo, map_.fork.ref if fork_ref is None else fork_ref)
+        yield Project(
+            map=map_,
+            map_path=map_path,
+            fork_repo=repo,
+            upstream_repo=repo,
+            fork=side,
+            upstream=side,
+            cache=cache,
+            trees=trees_folder(map_, map_path),
+        )
+
+
+def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: str | None, fresh: bool) -> Night:
+    """One night from begin to end, with the lock held. Raises `CouldNotWork` where another one is at work.
+
+    Where the fork cannot be opened the night could not run; where no night was ever held here, that is raised.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            project = stack.enter_context(open_alone(place, fork=fork, fork_ref=fork_ref))
+            project.state_folder()
+        except CouldNotWork as error:
+            if not place.state.is_dir():
+                raise
+            stack.enter_context(place.locked())
+            return not_opened(place.nights, _draft(place), error, now=now)
+        stack.enter_context(place.locked())
+        draft = _draft(place)
+        draft.fork = project.fork
+        return run_night(night_means(project, talk), draft, fresh=fresh)
+
+
+def _draft(place: NightPlace) -> Draft:
+    nights = place.nights
+    said = close_cut_off(nights)
+    last = next(nights.newest_first(), None)
+    started = now()
+    if last is not None and last.started > moment(started):
+        said = (*said, f"the clock is behind that of the night {last.id}, which began at {last.started}")
+    return Draft(
+        id=nights.begin(started),
+        started=started,
+        version=__version__,
+        settings=place.map.nightly,
+        configured_base=place.map.upstream.base,
+        last=last,
+        notes=list(said),
+    )
+
+
+def night_means(project: Project, talk: Talk) -> NightMeans:
+    """What a night on this project needs."""
+    work = NightWork(project, talk)
+    made = CandidateWork(project, talk)
+    gates, ungated = made.gates(watched_archs(project))
+    return NightMeans(
+        repo=project.fork_repo,
+        patchsets=patchset_store(project),
+        nights=night_folder(project),
+        branches=Worktrees(project.fork_repo, project.cache / "worktrees"),
+        talk=talk,
+        now=now,
+        fetch=work.fetch,
+        choose=work.choose,
+        key=work.key,
+        recheck=work.recheck,
+        drift=work.drift,
+        replay=work.replay,
+        packets=work.packets,
+        build=made.build,
+        gates=gates,
+        ungated=ungated,
+        gate=made.gate,
+        push=work.push,
+        intact=work.intact,
+        on_bug=work.on_bug,
+    )

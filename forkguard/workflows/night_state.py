@@ -1,0 +1,183 @@
+"""What the steps of a night work with: means from outside, and the record in the making."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from forkguard.core.fetches import Fetched
+from forkguard.core.findings import Base, DriftReport, Side
+from forkguard.core.map_models import NightlyTable
+from forkguard.core.names import CommitHash
+from forkguard.core.nightly import (
+    Candidate,
+    Night,
+    NightBase,
+    NightBuild,
+    NightCommit,
+    NightDrift,
+    NightFinding,
+    NightFollowUp,
+    NightGate,
+    NightPatch,
+    NightPin,
+    NightSide,
+    NightUpstream,
+    NightVerdict,
+    Outcome,
+    Packet,
+    Retirement,
+    StepResult,
+)
+from forkguard.core.replay import ReplayReport, StackPatch
+from forkguard.ports import CandidateBranches, NightStore, PatchsetStore, Repository, Talk
+
+DRIFT_FILE = "drift.json"
+REPLAY_FILE = "replay.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """What became of carried requests, and what came after them."""
+
+    follow_ups: tuple[NightFollowUp, ...] = ()
+    pins: tuple[NightPin, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NightMeans:
+    """What a night needs from outside.
+
+    `repo` is the fork's repository as it is, `fetch` brings upstream into it, `choose` picks the commit to look at
+    from what was fetched (at a moment). `key` is a hash of all that the results for a target depend on. `drift`,
+    `replay` and `packets` give their result and the documents that are kept. `gates` are the archs that can be
+    gated, `ungated` says why others cannot. `build` and `gate` work on a candidate that stands on a target. `push`
+    takes the candidate and where the remote branch must stand (None: it must not be there). `intact` says what is
+    wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is forkguard's own, beside the
+    record of that id, and says where.
+    """
+
+    repo: Repository
+    patchsets: PatchsetStore
+    nights: NightStore
+    branches: CandidateBranches
+    talk: Talk
+    now: Callable[[], datetime]
+    fetch: Callable[[str], Fetched]
+    choose: Callable[[Fetched, datetime], Side]
+    key: Callable[[Side], str]
+    recheck: Callable[[Side], Recheck]
+    drift: Callable[[Side, Base], tuple[DriftReport, str]]
+    replay: Callable[[Sequence[StackPatch], Base, Side], tuple[ReplayReport, str]]
+    packets: Callable[[ReplayReport, Base], Sequence[tuple[Packet, str]]]
+    build: Callable[[Side, Side], NightBuild]
+    gates: tuple[str, ...]
+    ungated: tuple[str, ...]
+    gate: Callable[[str, Side, Side], NightGate]
+    push: Callable[[CommitHash, CommitHash | None], None]
+    intact: Callable[[str], str]
+    on_bug: Callable[[str, Exception], str]
+
+
+@dataclass
+class Draft:
+    """The record in the making, and what later steps take from earlier ones."""
+
+    id: str
+    started: datetime
+    version: str
+    settings: NightlyTable
+    configured_base: str | None
+    last: Night | None = None
+    fork: Side | None = None
+    steps: list[StepResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    fetched: Fetched | None = None
+    target: Side | None = None
+    found_base: Base | None = None
+    ahead: int | None = None
+    upstream: NightUpstream | None = None
+    replayed: ReplayReport | None = None
+    stack: tuple[NightPatch, ...] = ()
+    uncovered: tuple[NightCommit, ...] = ()
+    retire: tuple[Retirement, ...] = ()
+    follow_ups: tuple[NightFollowUp, ...] = ()
+    pins: tuple[NightPin, ...] = ()
+    drift: NightDrift | None = None
+    drifted: tuple[NightFinding, ...] = ()
+    absent: tuple[str, ...] = ()
+    build: NightBuild | None = None
+    gate: tuple[NightGate, ...] = ()
+    candidate: Candidate | None = None
+    packets: tuple[Packet, ...] = ()
+    key: str = ""
+    reused: str | None = None
+
+    def record(
+        self,
+        *,
+        finished: datetime,
+        verdict: NightVerdict = NightVerdict.COULD_NOT_RUN,
+        reason: str = "it did not end",
+        story: str = "",
+        repeats: int = 0,
+        days_red: int = 0,
+        notified: bool | None = None,
+    ) -> Night:
+        """The record as far as it goes."""
+        base = self.found_base
+        return Night(
+            id=self.id,
+            started=moment(self.started),
+            finished=moment(finished),
+            verdict=verdict,
+            reason=reason,
+            story=story,
+            repeats=repeats,
+            days_red=days_red,
+            version=self.version,
+            fork=NightSide(self.fork.ref, self.fork.commit) if self.fork else None,
+            base=NightBase(base.commit, base.how) if base else None,
+            upstream=self.upstream,
+            ahead=self.ahead,
+            steps=tuple(self.steps),
+            stack=self.stack,
+            uncovered=self.uncovered,
+            retire=self.retire,
+            follow_ups=self.follow_ups,
+            pins=self.pins,
+            drift=self.drift,
+            build=self.build,
+            gate=self.gate,
+            candidate=self.candidate,
+            packets=self.packets,
+            notes=tuple(self.notes),
+            key=self.key,
+            reused=self.reused,
+            notified=notified,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """What a step says of itself."""
+
+    outcome: Outcome
+    detail: str = ""
+    where: str = ""
+    hint: str = ""
+
+
+def done(detail: str, *, hint: str = "") -> StepEnd:
+    """The step did its work."""
+    return StepEnd(Outcome.DONE, detail, hint=hint)
+
+
+def skipped(why: str) -> StepEnd:
+    """The step was not reached, has nothing to do, or was not asked for."""
+    return StepEnd(Outcome.SKIPPED, why)
+
+
+def moment(when: datetime) -> str:
+    """A time as records hold it: in UTC, in seconds."""
+    return when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,220 @@
+"""The steps of a night that look: fetch, target, coverage, recheck, drift, replay."""
+
+from forkguard.core.findings import ArchStatus, Base, DriftReport, Side
+from forkguard.core.night_verdict import red_findings, retirements
+from forkguard.core.nightly import (
+    NightCommit,
+    NightDrift,
+    NightFinding,
+    NightPatch,
+    NightUpstream,
+    Outcome,
+)
+from forkguard.core.replay import PatchStatus, ReplayReport
+from forkguard.errors import CouldNotWork
+from forkguard.workflows.night_state import DRIFT_FILE, REPLAY_FILE, Draft, NightMeans, StepEnd, done, skipped
+from forkguard.workflows.replay import read_patches
+from forkguard.workflows.status import read_status
+
+_SHORT = 10
+
+
+def fetch(means: NightMeans, draft: Draft) -> StepEnd:
+    """Upstream's branch and tags into refs of forkguard's own."""
+    got = draft.fetched = means.fetch(draft.id)
+    draft.notes += got.notes
+    if got.lost:
+        draft.notes.append(
+            f"upstream was force-pushed: {_count(got.lost, 'commit')} up to {(got.before or '')[:_SHORT]} "
+            f"of before {'is' if got.lost == 1 else 'are'} no longer in it"
+        )
+    if got.moved:
+        draft.notes.append(f"upstream moved {_count(len(got.moved), 'tag')}: {', '.join(got.moved[:5])}")
+    came = "nothing new" if got.before == got.tip else f"now at {got.tip[:_SHORT]}"
+    tags = f", {_count(got.new_tags, 'new tag')}" if got.new_tags else ""
+    completed = f", {_count(got.completed, 'object')} of a partial clone completed" if got.completed else ""
+    return done(f"{came}{tags}{completed}")
+
+
+def target(means: NightMeans, draft: Draft) -> StepEnd:
+    """The upstream commit that the night looks at."""
+    if draft.fetched is None:
+        return skipped("nothing was fetched")
+    chosen = draft.target = means.choose(draft.fetched, draft.started)
+    last = draft.last.upstream if draft.last is not None else None
+    if last is not None and last.to == chosen.commit:
+        return done(f"{chosen.ref} at {chosen.commit[:_SHORT]}, as the night before")
+    return done(f"{chosen.ref} at {chosen.commit[:_SHORT]}")
+
+
+def coverage(means: NightMeans, draft: Draft) -> StepEnd:
+    """The base, and the commits of the fork that no patchset covers."""
+    if draft.fork is None or draft.fetched is None or draft.target is None:
+        return skipped("there is no target")
+    report = read_status(
+        means.repo,
+        means.patchsets,
+        fork=draft.fork,
+        upstream=Side(draft.target.ref, draft.fetched.tip),
+        configured_base=draft.configured_base,
+        receipt=None,
+        talk=means.talk,
+    )
+    base = draft.found_base = report.base
+    draft.ahead = report.ahead
+    _count_upstream(means, draft, base)
+    draft.uncovered = tuple(NightCommit(one.id, one.date, one.subject, one.pull) for one in report.uncovered)
+    if not draft.uncovered:
+        return done(f"base {base.commit[:_SHORT]}; every commit of the fork is in a patchset")
+    many = len(draft.uncovered)
+    return StepEnd(
+        Outcome.COULD_NOT,
+        f"{_count(many, 'commit')} of the fork {'is' if many == 1 else 'are'} in no patchset, "
+        "so what the stack makes is not the fork",
+        where=draft.fork.ref,
+        hint=f"forkguard stack import --from-branch {draft.fork.ref}",
+    )
+
+
+def _count_upstream(means: NightMeans, draft: Draft, base: Base) -> None:
+    """What came upstream; a fork that is newer than the target is looked at on its own base."""
+    assert draft.target is not None  # noqa: S101  (the caller has it)
+    repo, chosen = means.repo, draft.target
+    if not repo.is_ancestor(base.commit, chosen.commit):
+        if not repo.is_ancestor(chosen.commit, base.commit):
+            raise CouldNotWork(
+                f"the fork's base {base.commit[:_SHORT]} is no part of upstream's history",
+                where=f"{chosen.ref} ({chosen.commit[:_SHORT]})",
+                hint="correct [upstream] base in the map, or leave it out",
+            )
+        draft.notes.append(
+            f"the fork is newer than {chosen.ref} ({chosen.commit[:_SHORT]}): the stack was tried on its own base"
+        )
+        chosen = draft.target = Side(chosen.ref, base.commit)
+    last = draft.last.upstream.to if draft.last is not None and draft.last.upstream is not None else None
+    since = base.commit
+    if last is not None and _is_known_ancestor(means, last, chosen):
+        since = means.repo.resolve(last)
+    draft.upstream = NightUpstream(
+        chosen.ref,
+        since,
+        chosen.commit,
+        repo.count(since, chosen.commit),
+        repo.count(base.commit, chosen.commit),
+    )
+
+
+def _is_known_ancestor(means: NightMeans, commit: str, of: Side) -> bool:
+    try:
+        return means.repo.is_ancestor(means.repo.resolve(commit), of.commit)
+    except CouldNotWork:  # upstream was force-pushed and git has dropped the commit
+        return False
+
+
+def recheck(means: NightMeans, draft: Draft) -> StepEnd:
+    """Requests that patchsets carry: what came after them, and whether open ones moved."""
+    if draft.target is None:
+        return skipped("there is no target")
+    found = means.recheck(draft.target)
+    draft.follow_ups, draft.pins = found.follow_ups, found.pins
+    if found.problems:
+        return StepEnd(Outcome.COULD_NOT, "; ".join(found.problems))
+    moved = sum(1 for pin in found.pins if pin.head not in (None, pin.pinned))
+    fresh = sum(1 for one in found.follow_ups if one.new)
+    if not found.pins and not found.follow_ups:
+        return done("nothing came after the requests that the stack carries")
+    said = f"{_count(len(found.follow_ups), 'follow-up')} ({fresh} new), {_count(len(found.pins), 'pin')}"
+    return done(f"{said}{f', {moved} moved' if moved else ''}")
+
+
+def drift(means: NightMeans, draft: Draft) -> StepEnd:
+    """The production branch against the target."""
+    if draft.target is None or draft.found_base is None:
+        return skipped("there is no base")
+    report, document = means.drift(draft.target, draft.found_base)
+    means.nights.put(draft.id, DRIFT_FILE, document)
+    keep_drift(draft, report)
+    counting = [finding for finding in report.findings if finding.counts(strict=False)]
+    if report.clean():
+        return done(f"{_count(len(report.archs), 'arch')} clean")
+    red = len(draft.drifted)
+    said = f"{_count(len(counting), 'finding')} in {_count(len(report.archs), 'arch')}"
+    return StepEnd(
+        Outcome.FOUND, f"{said}, {red} of them red" if red else f"{said}, told only", hint=drift_command(report)
+    )
+
+
+def keep_drift(draft: Draft, report: DriftReport) -> None:
+    """The report's part of the record, and what of it makes the night red."""
+    found = tuple(
+        NightFinding(one.id, one.arch, one.kind.value, one.severity.value, one.title, one.counts(strict=False))
+        for one in report.findings
+    )
+    draft.drift = NightDrift({arch.name: arch.status.value for arch in report.archs}, found, DRIFT_FILE)
+    settle_drift(draft)
+
+
+def settle_drift(draft: Draft) -> None:
+    """Which drift makes the night red, by the map."""
+    if draft.drift is None:
+        return
+    policy = draft.settings.drift
+    draft.drifted = red_findings(draft.drift.findings, policy)
+    absent = [name for name, status in draft.drift.archs.items() if status == ArchStatus.ABSENT.value]
+    draft.absent = tuple(absent) if policy == "red" else ()
+
+
+def drift_command(report: DriftReport) -> str:
+    """What to type to see the worst of it."""
+    worst = next((one.arch for one in report.findings if one.counts(strict=False)), None)
+    name = worst or next(arch.name for arch in report.archs if arch.status is ArchStatus.ABSENT)
+    return f"forkguard drift --arch {name}"
+
+
+def replay(means: NightMeans, draft: Draft) -> StepEnd:
+    """The stack on the target, in memory."""
+    if draft.target is None or draft.found_base is None:
+        return skipped("there is no base")
+    patches = read_patches(means.patchsets)
+    report, document = means.replay(patches, draft.found_base, draft.target)
+    means.nights.put(draft.id, REPLAY_FILE, document)
+    draft.replayed = report
+    draft.stack = night_patches(report)
+    draft.retire = retirements(draft.stack)
+    draft.notes += report.notes
+    if not report.failed:
+        landed = sum(patch.status is PatchStatus.LANDED for patch in draft.stack)
+        return done(f"{_count(len(draft.stack), 'patch', 'patches')}, {landed} landed")
+    written = means.packets(report, draft.found_base)
+    for packet, text in written:
+        means.nights.put(draft.id, packet.file, text)
+    draft.packets = tuple(packet for packet, _ in written)
+    failed = [patch for patch in draft.stack if patch.status.failed]
+    return StepEnd(
+        Outcome.FOUND,
+        f"{len(failed)} of {_count(len(draft.stack), 'patch', 'patches')} do not apply",
+        where=", ".join(patch.label for patch in failed),
+        hint=f"less {means.nights.path(draft.id, draft.packets[0].file)}" if draft.packets else "",
+    )
+
+
+def night_patches(report: ReplayReport) -> tuple[NightPatch, ...]:
+    """The replay's results as the record holds them."""
+    breaking = {label: group.commit.id for group in report.groups if group.commit for label in group.members}
+    return tuple(
+        NightPatch(
+            patchset=one.patch.patchset,
+            patch=one.patch.name,
+            status=one.status,
+            subject=one.patch.mail.subject,
+            how=one.how,
+            breaking_commit=breaking.get(one.patch.label),
+            landed_in=one.landed_in,
+            note=one.note,
+        )
+        for one in report.results
+    )
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
