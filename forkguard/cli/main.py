@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from forkguard import __version__
+from forkguard.cli.groups import ProposingGroup
 from forkguard.errors import ExitCode, ForkguardError
 
 VERBS = {
@@ -31,7 +32,7 @@ VERBS = {
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(ProposingGroup):
     """A group that imports a verb's module only when that verb runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
