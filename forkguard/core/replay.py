@@ -251,7 +251,7 @@ def find_break(points: int, fails: Callable[[int], bool], *, budget: int) -> Sea
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if failing(middle) else (middle, high)
-    for at in _spread(points, set(known)):
+    for at in spread(points, set(known)):
         if len(known) > budget:
             break
         failing(at)
@@ -259,7 +259,7 @@ def find_break(points: int, fails: Callable[[int], bool], *, budget: int) -> Sea
     return Search(high, monotone=not others, others=others, tried=len(known) - 1)
 
 
-def _spread(points: int, known: set[int]) -> Iterator[int]:
+def spread(points: int, known: set[int]) -> Iterator[int]:
     """The points that were not tried, those in the middle of the widest gaps first."""
     gaps = [(low - high, low, high) for low, high in itertools.pairwise(sorted(known | {0, points - 1}))]
     heapq.heapify(gaps)

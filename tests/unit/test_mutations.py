@@ -50,7 +50,7 @@ def subject(files: dict[str, str], arch: str = "otter") -> Subject:
 
 def changes(files: dict[str, str], mutation: Mutation, arch: str = "otter") -> set[tuple[str, str, str]]:
     """Path, old line and new line of all that differs; what comes or goes as a whole has an empty other side."""
-    found = set()
+    found: set[tuple[str, str, str]] = set()
     one = subject(files, arch)
     for path, new in mutated(one.tree.files, mutation.find(one)).items():
         lines = list(difflib.unified_diff(files[path].splitlines(), new.decode().splitlines(), n=0, lineterm=""))[3:]
@@ -90,7 +90,7 @@ def test_a_tree_without_the_subjects_is_left_alone() -> None:
 
 def test_a_loop_over_slots_that_writes_no_state_is_no_subject() -> None:
     files = runtime_tree()
-    state = "            for (int slot = 0; slot < (int) cparams.n_rs_seq; ++slot) {\n                note(slot);\n        }\n"
+    state = "    for (int slot = 0; slot < (int) cparams.n_rs_seq; ++slot) {\n        note(slot);\n    }\n"
     files["src/models/otter.cpp"] = graph_source("otter", layer_input=True, state=state)
     assert changes(files, BY_NAME["single-state-write"]) == set()
 
