@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forkguard.core.commit_objects import RawCommit
     from forkguard.core.fitting import Version
     from forkguard.core.forge import PullInfo
+    from forkguard.core.gatetests import PlannedTest, UpstreamRun
     from forkguard.core.history_rows import History, RecordKind, Source
     from forkguard.core.history_update import Entry, Known
     from forkguard.core.hunks import FileChange
@@ -130,6 +131,15 @@ class Servers(Protocol):
     """Starts servers, each a fresh process that has ended when its block ends."""
 
     def start(self, plan: ArmPlan) -> AbstractContextManager[Server]: ...
+
+
+class UpstreamBench(Protocol):
+    """Runs a built tree's own tests; see `forkguard.adapters.upstream_tests.UpstreamPrograms`."""
+
+    def listing(self, tree: Path) -> "tuple[PlannedTest, ...]": ...
+    def run(self, planned: "PlannedTest", *, logs: Path) -> "UpstreamRun": ...
+    def models(self, folder: Path) -> tuple[str, ...]: ...
+    def text(self, logs: Path, run: "UpstreamRun") -> str: ...
 
 
 class Bench(Protocol):

@@ -12,6 +12,7 @@ from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.host import describe_box, recorded_environment, server_environment
 from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
 from forkguard.adapters.server_files import hash_libraries, read_model
+from forkguard.adapters.upstream_tests import UpstreamPrograms
 from forkguard.cli.compose import Project, fork_base, project_ledger, project_rules
 from forkguard.core.findings import Base, Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect
@@ -112,16 +113,19 @@ def gate_means(
     )
     bounds = Bounds() if table.timeout is None else Bounds(request=table.timeout)
     environment = server_environment(os.environ)
-    theirs = (
-        LlamaServers(replace(spec, binary=upstream), env=environment, bounds=bounds) if upstream is not None else None
-    )
+    asserts: Path | None = None,
+
+    def servers(program: Path) -> LlamaServers:
+        return LlamaServers(replace(spec, binary=program), env=environment, bounds=bounds)
+
     return GateMeans(
         servers=LlamaServers(spec, env=environment, bounds=bounds),
         now=now,
         libraries=lambda loaded: hash_libraries(binary, loaded),
         suspects=suspects,
         talk=talk,
-        upstream=theirs,
+        upstream=servers(upstream) if upstream is not None else None,
+        asserts=servers(asserts) if asserts is not None else None,
         tensors=models.tensors,
     )
 
@@ -139,6 +143,11 @@ def foreign_tree(binary: Path) -> GatedTree:
 
 def built_tree(project: Project, binary: Path) -> GatedTree:
     """A program built from the project's fork; its patchsets are those whose branch the commit contains."""
+def upstream_bench() -> UpstreamPrograms:
+    """Who runs upstream's own tests, with the servers' environment."""
+    return UpstreamPrograms(server_environment(os.environ))
+
+
     prefix = "refs/heads/forkguard/"
     branches = project.fork_repo.refs(prefix)
     carried = sorted(

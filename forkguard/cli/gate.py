@@ -1,6 +1,7 @@
 """`forkguard gate`."""
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -51,6 +52,12 @@ from forkguard.reports import gate as report
 @click.option("--matrix", type=click.Choice(["json"]), help="Print the jobs for a CI system's own matrix, and stop.")
 @click.option("--job", metavar="ID", help="Run one job of the matrix.")
 @click.option(
+    "--asserts", is_flag=True, help="Also run the fork built with libc's asserts, which Release leaves out."
+)
+@click.option(
+    "--upstream-tests", is_flag=True, help="Also build and run upstream's own tests, where the fork has them."
+)
+@click.option(
     "--merge", "merged", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Join the receipts of the matrix's jobs, anywhere below DIR, into one verdict.",
 )  # fmt: skip
@@ -72,6 +79,8 @@ def command(
     output: Path | None,
     map_file: Path | None,
     fork: Path | None,
+    asserts: bool,
+    upstream_tests: bool,
     fork_ref: str | None,
     upstream_ref: str | None,
     verbose: bool,
@@ -104,6 +113,7 @@ def command(
 
     A receipt, with the raw logs beside it, is written under .forkguard/receipts.
 
+      upstream-tests  with that option: upstream's own tests pass
     Exit status: 0 passed; 1 failed; 3 inconclusive, or could not run.
     """
     if matrix is not None or merged is not None:
@@ -117,9 +127,10 @@ def command(
         return open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref)
 
     def question(map_: UpstreamMap) -> GateQuestion:
-        if job is not None:
-            return job_question(map_, job, probe_size=probe_size, upstream=upstream)
-        return GateQuestion(_arch(map_, arch), widths, probe_size, slots=slots, upstream=upstream)
+        asked = GateQuestion(
+            "", widths, probe_size, slots=slots, upstream=upstream, asserts=asserts, upstream_tests=upstream_tests
+        )
+        return job_question(map_, job, asked) if job is not None else replace(asked, arch=chosen_arch(map_, arch))
 
     with ConsoleTalk(verbose=verbose, color=color) as talk:
         if binary is None:
@@ -153,6 +164,9 @@ def _refuse_mixtures(job: str | None, beside_job: bool, upstream_twice: bool) ->
         raise UsageProblem("a job says arch, profile, width and slots by itself", hint=f"forkguard gate --job {job}")
     if upstream_twice:
         raise UsageProblem("--upstream builds what --upstream-binary names", hint="give one of the two")
+            if asserts or upstream_tests:
+                raise UsageProblem("--asserts and --upstream-tests build the fork, and --binary is built",
+                                   hint="leave --binary out")  # fmt: skip
 
 
 def _arch(map_: UpstreamMap, asked: str | None) -> str:

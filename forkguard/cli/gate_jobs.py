@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from forkguard.adapters.mapstore import find_map, read_map
@@ -43,12 +44,12 @@ def map_jobs(map_: UpstreamMap) -> tuple[Job, ...]:
     return plan_jobs([_axes(map_, arch) for arch in archs])
 
 
-def job_question(map_: UpstreamMap, name: str, *, probe_size: str, upstream: bool) -> GateQuestion:
-    """What the job of that id asks."""
+def job_question(map_: UpstreamMap, name: str, asked: GateQuestion) -> GateQuestion:
+    """What the job of that id asks, beside what is `asked` of every job."""
     job = find_job(map_jobs(map_), name)
-    return GateQuestion(
-        job.arch, (job.width,), probe_size, job=job.id, profile=job.profile, slots=(job.slots,), upstream=upstream
-    )
+    return replace(
+        asked, arch=job.arch, widths=(job.width,), job=job.id, profile=job.profile, slots=(job.slots,)
+    )  # fmt: skip
 
 
 def _axes(map_: UpstreamMap, arch: str) -> Axes:

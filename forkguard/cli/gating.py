@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from forkguard.adapters.files import write_atomic
@@ -12,16 +13,19 @@ from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import STATE_NAME, Project
 from forkguard.cli.compose_build import open_workshop
 from forkguard.cli.compose_measure import choose_questions, with_measurements
-from forkguard.core.build_profiles import DEFAULT_PROFILE
+from forkguard.core.build_profiles import DEFAULT_PROFILE, has_libc_asserts, with_asserts
 from forkguard.core.gate import GatedTree, GateReport, Suspect
 from forkguard.core.gateoptions import gate_settings, gate_table
+from forkguard.core.gateplan import plan_asserts
+from forkguard.core.gatetests import UpstreamTests
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.probes.registry import DEFAULT_SIZE
 from forkguard.errors import UsageProblem
 from forkguard.ports import Talk
 from forkguard.reports import gate as report
 from forkguard.workflows.build import build_tree
-from forkguard.workflows.gate import plan_arms, run_gate
+from forkguard.workflows.gate import plan_arms, run_gate, with_asserts_told
+from forkguard.workflows.gate_tests import attach_tests, run_upstream_tests
 
 _SHORT = 12
 
@@ -30,7 +34,8 @@ _SHORT = 12
 class GateQuestion:
     """What is asked: the arch, the draft widths and numbers of slots (none: the map's), the size of a probe.
 
-    `upstream` asks for upstream's arms even where the map does not.
+    `upstream` asks for upstream's arms even where the map does not, `asserts` for an arm with libc's asserts and
+    `upstream_tests` for upstream's own tests; both need the fork's sources.
     `job` is the matrix's, where one runs it; `profile` that of the build, where forkguard built.
     """
 
@@ -41,6 +46,8 @@ class GateQuestion:
     profile: str | None = None
     slots: tuple[int, ...] = ()
     upstream: bool = False
+    asserts: bool = False
+    upstream_tests: bool = False
 
 
 def gate_project(
@@ -53,23 +60,38 @@ def gate_project(
 ) -> tuple[GateReport, Path]:
     """Build the project's fork at its ref, gate the server, and write the receipt; the report and its path.
 
-    Upstream at the fork's pin is built too where its arms are asked for and no `upstream` is given.
-    Raises `UsageProblem` and `CouldNotWork` as building does; a server's misbehaviour is in the report.
+    Upstream at the fork's pin is built too where its arms are asked for and no `upstream` is given; so is the fork
+    with libc's asserts, and with upstream's tests. Raises `UsageProblem` and `CouldNotWork` as building does; a
+    server's misbehaviour is in the report.
     """
     chosen = profile or build_profile(project.map, question)
     project.state_folder()
-    built = build_tree(
-        open_workshop(project, talk),
-        repository=project.fork_repo.path,
-        commit=project.fork.commit,
+    question = replace(question, profile=chosen)
+    build = partial(
+        build_tree, open_workshop(project, talk), repository=project.fork_repo.path, commit=project.fork.commit,
         profile=chosen,
-    )
+    )  # fmt: skip
+    built = build()
     if upstream is None and wants_upstream(project.map, question):
         upstream = build_upstream(project, profile=chosen, talk=talk)
+    asserts = None
+    if question.asserts:
+        talk.step("building the fork with libc's asserts")
+        asserts = wiring.built_tree(project, build(adapt=with_asserts).server)
     return gate_program(
-        project.map, project.root, replace(question, profile=chosen), wiring.built_tree(project, built.server),
+        project.map, project.root, question, wiring.built_tree(project, built.server),
         suspects=lambda: wiring.drift_suspects(project, question.arch, today=wiring.now().date()), talk=talk,
-        upstream=upstream,
+        upstream=upstream, asserts=asserts,
+        tests=partial(_run_tests, project, question, talk=talk) if question.upstream_tests else None,
+    )  # fmt: skip
+
+
+def _run_tests(project: Project, question: GateQuestion, logs: Path, *, talk: Talk) -> UpstreamTests:
+    commit = project.fork.commit
+    return run_upstream_tests(
+        open_workshop(project, talk), wiring.upstream_bench(),
+        repository=project.fork_repo.path, commit=commit, files=project.fork_repo.tree(commit, under=["tests"]),
+        profile=question.profile or DEFAULT_PROFILE, arch=question.arch, logs=logs,
     )  # fmt: skip
 
 
@@ -102,10 +124,12 @@ def gate_program(
     suspects: Callable[[], Sequence[Suspect]],
     talk: Talk,
     upstream: GatedTree | None = None,
+    asserts: GatedTree | None = None,
+    tests: Callable[[Path], UpstreamTests] | None = None,
 ) -> tuple[GateReport, Path]:
-    """Gate one program, beside upstream's where there is one; the report and the receipt's path.
+    """Gate one program, beside upstream's and one with libc's asserts; the report and the receipt's path.
 
-    `root` is the map's folder, where the receipt goes.
+    `root` is the map's folder, where the receipt goes. `tests` runs upstream's own tests, their logs in that folder.
     """
     table = gate_table(map_, question.arch)
     settings = gate_settings(table, question.arch, upstream=upstream is not None)
@@ -125,17 +149,24 @@ def gate_program(
     means = wiring.gate_means(
         Path(tree.binary), models, table, logs=folder, suspects=suspects, talk=talk,
         upstream=Path(upstream.binary) if upstream is not None else None,
+        asserts=Path(asserts.binary) if asserts is not None else None,
     )  # fmt: skip
+    build = read_build(Path(tree.binary), profile=question.profile)
     plans = plan_arms(
         wiring.choose_widths(table, question.widths), prompts, slots=wiring.choose_slots(table, question.slots),
         drafts=tuple(models.drafts), upstream=upstream is not None,
     )  # fmt: skip
+    if asserts is not None:
+        plans = (*plans, *plan_asserts(plans))
     result = run_gate(means, settings=settings, subject=subject, plans=plans)
+    compiled_in = has_libc_asserts(build.options) if build is not None else None
+    result = with_asserts_told(result, compiled_in=compiled_in, tree=asserts)
     result = with_measurements(
         result, table, plans, servers=means.servers, questions=questions, spec_type=models.spec_type,
         receipts=store.all(), suspects=suspects, talk=talk, now=wiring.now,
     )  # fmt: skip
-    build = read_build(Path(tree.binary), profile=question.profile)
+    if tests is not None:
+        result = attach_tests(result, tests(folder), finished=wiring.now().isoformat(timespec="seconds"))
     sign = signer.sign if signer is not None else None
     return result, store.write(folder, report.to_json(result), build=build, job=question.job, sign=sign)
 

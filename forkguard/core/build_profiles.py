@@ -33,6 +33,10 @@ _INSTRUCTION_SETS = {
 }
 """The cmake option of each instruction set, and the kernel's name for it (`flags` in /proc/cpuinfo)."""
 
+_NO_ASSERTS = "-DNDEBUG"
+_OPTIMISED = {"RELEASE": "-O3", "RELWITHDEBINFO": "-O2 -g", "MINSIZEREL": "-Os"}
+"""What cmake gives these build types beside NDEBUG, with GCC and Clang."""
+
 BUILT_IN: Mapping[str, tuple[tuple[str, ...], str]] = {
     "cpu": ((), "portable CPU build with the instruction sets that this machine has"),
     "cuda": (("-DGGML_CUDA=ON",), "NVIDIA GPUs; needs the CUDA toolkit (nvcc)"),
@@ -53,7 +57,10 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One way to build. `jobs` and `targets` choose how and what, and do not make another tree."""
+    """One way to build. `jobs` and `targets` choose how and what, and do not make another tree.
+
+    `variant` is the word by which a list of trees tells one with other options from the profile's own.
+    """
 
     name: str
     cmake: tuple[str, ...]
@@ -61,6 +68,7 @@ class Profile:
     generator: str = "Ninja"
     env: tuple[tuple[str, str], ...] = ()
     jobs: int | None = None
+    variant: str = ""
 
 
 def choose_profile(name: str, tables: Mapping[str, BuildTable], machine: Machine) -> Profile:
@@ -82,6 +90,45 @@ def choose_profile(name: str, tables: Mapping[str, BuildTable], machine: Machine
     profile = Profile(name, _merged((*_COMMON, *instruction_sets(machine), *words)))
     table = tables.get(name)
     return _with_table(profile, table) if table is not None else profile
+
+
+def with_tests(profile: Profile) -> Profile:
+    """The same build with upstream's tests configured: none is a target of it yet.
+
+    >>> with_tests(Profile("cpu", ("-DLLAMA_BUILD_TESTS=OFF",))).cmake
+    ('-DLLAMA_BUILD_TESTS=ON',)
+    """
+    return replace(profile, cmake=_merged((*profile.cmake, "-DLLAMA_BUILD_TESTS=ON")), variant="tests")
+
+
+def with_asserts(profile: Profile) -> Profile:
+    """The same build without NDEBUG, so with libc's asserts; the server alone is its target.
+
+    >>> with_asserts(Profile("cpu", ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG"))).cmake
+    ('-DCMAKE_BUILD_TYPE=Release', '-DCMAKE_CXX_FLAGS_RELEASE=-O2', '-DCMAKE_C_FLAGS_RELEASE=-O3')
+    """
+    given = {_variable(word): word.partition("=")[2] for word in profile.cmake}
+    kind = given.get("CMAKE_BUILD_TYPE", "Release").upper()
+    languages = ("C", "CXX", *(each for each in ("CUDA", "HIP") if given.get(f"GGML_{each}") == "ON"))
+    words = []
+    for language in languages:
+        name = f"CMAKE_{language}_FLAGS_{kind}"
+        flags = given.get(name, _OPTIMISED.get(kind, "")).split()
+        words.append(f"-D{name}={' '.join(flag for flag in flags if flag != _NO_ASSERTS)}")
+    return replace(profile, cmake=_merged((*profile.cmake, *words)), targets=(SERVER,), variant="asserts")
+
+
+def has_libc_asserts(options: Mapping[str, str]) -> bool | None:
+    """Whether cmake's options leave libc's asserts in C++ code; None where they do not tell.
+
+    >>> has_libc_asserts({"CMAKE_BUILD_TYPE": "Release", "CMAKE_CXX_FLAGS_RELEASE": "-O3 -DNDEBUG"})
+    False
+    """
+    kind = options.get("CMAKE_BUILD_TYPE", "").upper()
+    if not kind:
+        return None
+    flags = f"{options.get('CMAKE_CXX_FLAGS', '')} {options.get(f'CMAKE_CXX_FLAGS_{kind}', '')}".split()
+    return _NO_ASSERTS not in flags
 
 
 def check_used(profile: Profile, unused: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from forkguard.core.logfacts import LogSummary
 from forkguard.core.prompts import Prompt
 
 if TYPE_CHECKING:
+    from forkguard.core.gatetests import UpstreamTests
     from forkguard.core.measured import Measured
 
 
@@ -31,16 +32,23 @@ class CheckName(StrEnum):
     FALLBACK = "fallback"
     PERFORMANCE = "performance"
     QUALITY = "quality"
+    UPSTREAM_TESTS = "upstream-tests"
 
 
 DEFAULT_CHECKS = (CheckName.CRASH, CheckName.LIVENESS, CheckName.DETERMINISM, CheckName.FALLBACK)
+MAP_CHECKS = (*DEFAULT_CHECKS, CheckName.PERFORMANCE, CheckName.QUALITY)
+"""Those that the map's `checks` names; the others are there where they were asked for by an option of their own."""
 
 
 class Side(StrEnum):
-    """Whose program an arm runs: the fork's, which is judged, or upstream's, which says who else does the same."""
+    """Whose program an arm runs: the fork's, which is judged, or upstream's, which says who else does the same.
+
+    `ASSERTS` is the fork's once more, built with libc's asserts: it is judged for crashes alone.
+    """
 
     FORK = "fork"
     UPSTREAM = "upstream"
+    ASSERTS = "asserts"
 
 
 class Policy(StrEnum):
@@ -313,6 +321,14 @@ class GateSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LibcAsserts:
+    """Whether the gated program has libc's asserts (None: nothing tells), and what the arm with them ran."""
+
+    compiled_in: bool | None
+    tree: GatedTree | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GateReport:
     """One gate run, which is also its receipt. Times are ISO 8601 in UTC; `upstream` is what its arms ran."""
 
@@ -331,6 +347,8 @@ class GateReport:
     warnings: tuple[str, ...] = field(default=())
     upstream: GatedTree | None = None
     measured: "Measured | None" = None
+    asserts: LibcAsserts = LibcAsserts(None)
+    upstream_tests: "UpstreamTests | None" = None
 
     @property
     def verdict(self) -> Verdict:

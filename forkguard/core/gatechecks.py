@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from forkguard.core.gate import Arm, Check, CheckName, GateSettings, NotRun, Side, Suspect, Verdict
+from forkguard.core.gate import MAP_CHECKS, Arm, Check, CheckName, GateSettings, NotRun, Side, Suspect, Verdict
 from forkguard.core.gatecrash import WHEN, crash
 from forkguard.core.gatetexts import determinism, why_dead
 from forkguard.core.logfacts import Fallback
@@ -28,7 +28,7 @@ def judge(
         CheckName.FALLBACK: lambda: fallback(arms, fails=settings.fallback_fails),
     }
     checks, not_run = [], list(missing)
-    for name in CheckName:
+    for name in MAP_CHECKS:
         random_weights = settings.probe and name in (CheckName.PERFORMANCE, CheckName.QUALITY)
         if name not in settings.checks or random_weights:
             not_run.append(NotRun(name, _why_not(probe=random_weights)))

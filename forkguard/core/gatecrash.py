@@ -29,8 +29,8 @@ WHEN = {
 
 
 def crash(arms: Sequence[Arm], missing: Sequence[NotRun], suspects: Sequence[Suspect]) -> Check:
-    """The check over both sides' arms, rechecks included; only what the fork's servers do is red."""
-    fork = [arm for arm in arms if arm.plan.side is Side.FORK]
+    """The check over all sides' arms, rechecks included; only what the fork's servers do is red."""
+    fork = [arm for arm in arms if arm.plan.side is not Side.UPSTREAM]
     troubled = [(arm, arm.trouble) for arm in fork if arm.trouble is not None and _counts(arm)]
     evidence = tuple(_evidence(arm, trouble, arms) for arm, trouble in troubled)
     upstream = [(arm, arm.trouble) for arm in arms if arm.plan.side is Side.UPSTREAM and arm.trouble is not None]
@@ -43,7 +43,7 @@ def crash(arms: Sequence[Arm], missing: Sequence[NotRun], suspects: Sequence[Sus
         return Check(
             CheckName.CRASH, Verdict.INCONCLUSIVE, trouble.failure, f"{arm.plan.name}: {trouble.text}", evidence
         )
-    lost = [one for one in missing if one.side is Side.FORK]
+    lost = [one for one in missing if one.side is not Side.UPSTREAM]
     if lost or not fork:
         what = lost[0].reason if lost else "no server was started"
         return Check(CheckName.CRASH, Verdict.INCONCLUSIVE, None, what, evidence)
@@ -63,7 +63,9 @@ def _red(
     suspects: Sequence[Suspect],
 ) -> Check:
     arm, trouble = red[0]
-    trigger = isolate([(one.plan, one.trouble is not None) for one in _of_trigger(arms)])
+    trigger = isolate([(one.plan, one.trouble is not None) for one in _of_trigger(arms, arm.plan.side)])
+    if arm.plan.side is Side.ASSERTS:
+        trigger = f"only with libc's asserts, which the Release build leaves out; {trigger}"
     culprit = _culprit(arm, trouble, arms)
     detail = f"{arm.plan.name}: {trouble.failure} {WHEN[trouble.stage]}: {trouble.text}"
     more = told_load(trouble.load) if trouble.load is not None else ""
@@ -75,13 +77,13 @@ def _red(
     )
 
 
-def _of_trigger(arms: Sequence[Arm]) -> list[Arm]:
-    return [arm for arm in arms if arm.plan.side is Side.FORK and not arm.plan.recheck]
+def _of_trigger(arms: Sequence[Arm], side: Side) -> list[Arm]:
+    return [arm for arm in arms if arm.plan.side is side and not arm.plan.recheck]
 
 
 def _culprit(arm: Arm, trouble: Trouble, arms: Sequence[Arm]) -> str | None:
-    """Who has this fault: by upstream's arm of the same configuration, where it ran."""
-    other = counterpart(arm, arms)
+    """Who has this fault: by upstream's arm of the same configuration, where it ran with the same asserts."""
+    other = counterpart(arm, arms) if arm.plan.side is Side.FORK else None
     if other is None:
         return None
     if other.trouble is None:
@@ -109,7 +111,7 @@ def _explains(suspect: Suspect, trouble: Trouble) -> bool:
 
 
 def _evidence(arm: Arm, trouble: Trouble, arms: Sequence[Arm]) -> Mapping[str, object]:
-    culprit = _culprit(arm, trouble, arms) if arm.plan.side is Side.FORK else "upstream"
+    culprit = "upstream" if arm.plan.side is Side.UPSTREAM else _culprit(arm, trouble, arms)
     return {
         "arm": arm.plan.name,
         "class": str(trouble.failure),

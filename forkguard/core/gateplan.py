@@ -54,6 +54,14 @@ def _of_one_side(
             yield ArmPlan(name, prompts[:_VERBOSE_PROMPTS], width=widths[0], verbose=True, draft=draft)
 
 
+def plan_asserts(plans: Sequence[ArmPlan]) -> tuple[ArmPlan, ...]:
+    """The arms of the build with libc's asserts: the fork's with the most slots, without and with each draft."""
+    fork = [plan for plan in plans if plan.side is Side.FORK and not plan.verbose]
+    most = max((plan.slots for plan in fork), default=1)
+    wanted = {plan.setup: plan for plan in reversed(fork) if plan.slots == most}
+    return tuple(replace(plan, name=f"asserts-{plan.name}", side=Side.ASSERTS) for plan in reversed(wanted.values()))
+
+
 def _draft_word(draft: str) -> str:
     return f"draft-{_UNSAFE.sub('_', draft)}" if draft else "draft"
 

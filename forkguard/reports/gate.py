@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from forkguard.core.completion import Answer
@@ -20,6 +20,7 @@ from forkguard.core.gate import (
     Verdict,
 )
 from forkguard.core.gatecrash import load_values
+from forkguard.core.gatetests import UpstreamTests
 from forkguard.reports import performance
 
 SCHEMA = "forkguard/gate@1"
@@ -36,6 +37,8 @@ def to_json(report: GateReport) -> str:
     document = _document(report)
     if report.measured is not None:
         document["measurements"] = performance.to_document(report.measured)
+    if report.upstream_tests is not None:
+        document["upstream_tests"] = _tests(report.upstream_tests)
     return json.dumps(document, indent=2) + "\n"
 
 
@@ -57,7 +60,11 @@ def _document(report: GateReport) -> dict[str, object]:
             "binary_sha256": report.tree.binary_sha256,
             "libraries": [{"path": one.path, "sha256": one.sha256} for one in report.libraries],
         },
-        "upstream": _upstream(report.upstream) if report.upstream is not None else None,
+        "upstream": _other_tree(report.upstream) if report.upstream is not None else None,
+        "asserts": {
+            "compiled_in": report.asserts.compiled_in,
+            "tree": _other_tree(report.asserts.tree) if report.asserts.tree is not None else None,
+        },
         "models": [
             {"name": model.name, "path": model.path, "sha256": model.sha256, "arch": model.arch}
             for model in report.models
@@ -77,8 +84,28 @@ def _document(report: GateReport) -> dict[str, object]:
     }
 
 
-def _upstream(tree: GatedTree) -> dict[str, object]:
+def _other_tree(tree: GatedTree) -> dict[str, object]:
     return {"ref": tree.ref, "commit": tree.commit, "binary": tree.binary, "binary_sha256": tree.binary_sha256}
+
+
+def _tests(tests: UpstreamTests) -> dict[str, object]:
+    return {
+        "commit": tests.commit,
+        "profile": tests.profile,
+        "runs": [
+            {
+                "name": run.name,
+                "command": list(run.command),
+                "outcome": str(run.outcome),
+                "exit_code": run.exit_code,
+                "signal": run.signal,
+                "seconds": round(run.seconds, 3),
+                "log": run.log,
+                "lines": list(run.lines),
+            }
+            for run in tests.runs
+        ],
+    }
 
 
 def _check(check: Check) -> dict[str, object]:
@@ -188,7 +215,7 @@ def to_text(report: GateReport, *, receipt: str | None) -> str:
         lines += [f"  {reason.name}: {reason.detail}", *_evidence(report, reason), ""]
     lines += [_check_line(check, told=check is reason) for check in report.checks]
     lines += [f"  --    {one.name:12} not run: {one.reason}" for one in report.not_run]
-    lines += ["", *_arm_lines(report.arms), ""]
+    lines += ["", *_arm_lines(report.arms), *_test_lines(report.upstream_tests), ""]
     if report.measured is not None:
         lines += [f"  {line}" for line in performance.to_lines(report.measured)] + [""]
     lines += [f"  warning: {warning}" for warning in report.warnings]
@@ -219,9 +246,20 @@ def _arm_lines(arms: Sequence[Arm]) -> list[str]:
     ]
 
 
+def _test_lines(tests: UpstreamTests | None) -> list[str]:
+    runs = tests.runs if tests is not None else ()
+    return [f"  test {run.name:19} {run.outcome}, {run.seconds:.1f} s" for run in runs]
+
+
 def _evidence(report: GateReport, check: Check) -> list[str]:
     lines: list[str] = []
-    arm = next((arm for arm in report.arms if arm.trouble is not None and arm.plan.side is Side.FORK), None)
+    arm = next((arm for arm in report.arms if arm.trouble is not None and arm.plan.side is not Side.UPSTREAM), None)
+    if check.name is CheckName.UPSTREAM_TESTS and report.upstream_tests is not None:
+        red = {one["arm"] for one in check.evidence}
+        for run in report.upstream_tests.runs:
+            if run.name in red:
+                lines += [f"    {run.name}: {line}" for line in run.lines[:_SHOWN_LINES]]
+                lines.append(f"    log:    {run.log}")
     if check.name is CheckName.CRASH and arm is not None and arm.trouble is not None:
         lines += _trouble_lines(arm.trouble)
         lines.append(f"    log:    {arm.end.log_file}")
@@ -253,10 +291,18 @@ def _next(report: GateReport, receipt: str | None) -> list[str]:
         return [f"next: {' && '.join(commands)}"]
     if reason.name in (CheckName.PERFORMANCE, CheckName.QUALITY):
         return [f"next: forkguard drift --arch {report.settings.arch}"]
-    arm = next((arm for arm in report.arms if any(one.get("arm") == arm.plan.name for one in reason.evidence)), None)
-    if arm is not None and receipt is not None:
-        return [f"next: less {shlex.quote(str(PurePath(receipt).with_name(arm.end.log_file)))}"]
+    log = next((log for one in reason.evidence if (log := _log_of(report, one)) is not None), None)
+    if log is not None and receipt is not None:
+        return [f"next: less {shlex.quote(str(PurePath(receipt).with_name(log)))}"]
     return [f"next: forkguard drift --arch {report.settings.arch}"]
+
+
+def _log_of(report: GateReport, evidence: Mapping[str, object]) -> str | None:
+    """The log that a piece of evidence rests on: its own, else its arm's."""
+    log = evidence.get("log")
+    if isinstance(log, str):
+        return log
+    return next((arm.end.log_file for arm in report.arms if arm.plan.name == evidence.get("arm")), None)
 
 
 def _safe(line: str) -> str:

@@ -1,7 +1,7 @@
 """`forkguard build`: one tree, attached, configured and built; and the care of the trees on disk."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,23 +52,26 @@ def build_tree(
     profile: str = DEFAULT_PROFILE,
     targets: Sequence[str] = (),
     jobs: int | None = None,
+    adapt: Callable[[Profile], Profile] = lambda profile: profile,
 ) -> BuiltTree:
     """Build `targets` (the profile's, where none is named) of `commit` in its own tree, which is kept.
 
+    `adapt` makes another profile of the chosen one (`with_asserts`), hence another tree.
     A tree that is there goes on where it stopped. Raises `CouldNotWork` for a missing tool, a tree that
     another run holds, a failed configure or compile (with the first error), a full disk.
     """
     talk = workshop.talk
-    chosen = choose_profile(profile, workshop.profiles, workshop.tools.machine())
+    chosen = adapt(choose_profile(profile, workshop.profiles, workshop.tools.machine()))
+    label = f"{profile}+{chosen.variant}" if chosen.variant else profile
     wanted = check_targets(targets) or chosen.targets
     for remark in workshop.tools.check(chosen):
         talk.note(remark)
     name = tree_id(commit, chosen)
     tree = workshop.trees.path(name)
     started = time.monotonic()
-    with workshop.trees.lock(name, purpose=f"forkguard build of {commit[:12]}, profile {profile}"):
+    with workshop.trees.lock(name, purpose=f"forkguard build of {commit[:12]}, profile {label}"):
         talk.step(f"check out {commit[:12]}")
-        origin = workshop.trees.attach(repository, name, commit, profile=profile)
+        origin = workshop.trees.attach(repository, name, commit, profile=label)
         talk.step(f"configure {name}")
         strange = check_used(chosen, workshop.tools.configure(tree, chosen, commit))
         if strange:
@@ -83,7 +86,7 @@ def build_tree(
         tree=name,
         path=str(tree),
         commit=commit,
-        profile=profile,
+        profile=label,
         targets=wanted,
         binaries=tuple(str(path) for path in binaries),
         log=str(tree / "build.log"),

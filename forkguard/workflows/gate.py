@@ -1,7 +1,7 @@
 """The gate: one fresh server per arm, the same prompts to each, then the checks. It owns no detail of either."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from forkguard.core.gate import (
@@ -14,6 +14,7 @@ from forkguard.core.gate import (
     GateReport,
     GateSettings,
     GateStage,
+    LibcAsserts,
     Misbehaved,
     ModelFile,
     NotRun,
@@ -31,16 +32,17 @@ from forkguard.core.prompts import Prompt
 from forkguard.errors import CouldNotWork, ForkguardError
 from forkguard.ports import Server, Servers, Talk
 
-__all__ = ["GateMeans", "GateSubject", "plan_arms", "run_gate"]
+__all__ = ["GateMeans", "GateSubject", "plan_arms", "run_gate", "with_asserts_told"]
 
 
 @dataclass(frozen=True, slots=True)
 class GateMeans:
     """What the gate needs from outside.
 
-    `upstream` starts upstream's program, where there are arms of it. `libraries` hashes those beside the program
-    and those that its process had loaded. `suspects` looks for drift that may explain what is red; it is asked
-    only then, and may fail. `tensors` reads the tensor names in the model files' headers, by path.
+    `upstream` starts upstream's program, where there are arms of it, `asserts` the fork's with libc's asserts.
+    `libraries` hashes those beside the program and those that its process had loaded. `suspects` looks for drift
+    that may explain what is red; it is asked only then, and may fail. `tensors` reads the tensor names in the model
+    files' headers, by path.
     """
 
     servers: Servers
@@ -50,14 +52,14 @@ class GateMeans:
     talk: Talk
     upstream: Servers | None = None
     tensors: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+    asserts: Servers | None = None
 
     def of(self, side: Side) -> Servers:
         """Who starts the servers of a side."""
-        if side is Side.FORK:
-            return self.servers
-        if self.upstream is None:
-            raise CouldNotWork("an arm of upstream's is planned, and there is no program of upstream's")
-        return self.upstream
+        found = {Side.FORK: self.servers, Side.UPSTREAM: self.upstream, Side.ASSERTS: self.asserts}[side]
+        if found is None:
+            raise CouldNotWork(f"an arm of the side {side} is planned, and there is no program of it")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,15 @@ def run_gate(
         warnings=warnings,
         upstream=subject.upstream,
     )
+
+
+def with_asserts_told(report: GateReport, *, compiled_in: bool | None, tree: GatedTree | None) -> GateReport:
+    """The report with what is known of libc's asserts in the gated program; `tree` is what the arm with them ran."""
+    told = replace(report, asserts=LibcAsserts(compiled_in, tree))
+    if compiled_in is not False or tree is not None:
+        return told
+    reason = "libc's asserts are compiled out of this build; gate --asserts runs an arm with them"
+    return replace(told, not_run=(*report.not_run, NotRun("asserts", reason)))
 
 
 def _run_arms(means: GateMeans, plans: Sequence[ArmPlan]) -> tuple[tuple[Arm, ...], tuple[NotRun, ...]]:
