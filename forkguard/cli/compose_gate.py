@@ -101,6 +101,7 @@ def gate_means(
     suspects: Callable[[], Sequence[Suspect]],
     talk: Talk,
     upstream: Path | None = None,
+    asserts: Path | None = None,
 ) -> GateMeans:
     """What the gate needs from outside. Raises `UsageProblem` where there is no such program.
 
@@ -113,7 +114,6 @@ def gate_means(
     )
     bounds = Bounds() if table.timeout is None else Bounds(request=table.timeout)
     environment = server_environment(os.environ)
-    asserts: Path | None = None,
 
     def servers(program: Path) -> LlamaServers:
         return LlamaServers(replace(spec, binary=program), env=environment, bounds=bounds)
@@ -130,6 +130,11 @@ def gate_means(
     )
 
 
+def upstream_bench() -> UpstreamPrograms:
+    """Who runs upstream's own tests, with the servers' environment."""
+    return UpstreamPrograms(server_environment(os.environ))
+
+
 def gate_subject(tree: GatedTree, models: Models, *, upstream: GatedTree | None = None) -> GateSubject:
     """What is gated, with this machine's facts."""
     environment = recorded_environment(os.environ)
@@ -143,11 +148,6 @@ def foreign_tree(binary: Path) -> GatedTree:
 
 def built_tree(project: Project, binary: Path) -> GatedTree:
     """A program built from the project's fork; its patchsets are those whose branch the commit contains."""
-def upstream_bench() -> UpstreamPrograms:
-    """Who runs upstream's own tests, with the servers' environment."""
-    return UpstreamPrograms(server_environment(os.environ))
-
-
     prefix = "refs/heads/forkguard/"
     branches = project.fork_repo.refs(prefix)
     carried = sorted(

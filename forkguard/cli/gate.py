@@ -48,15 +48,15 @@ from forkguard.reports import gate as report
     "--upstream-binary", type=click.Path(path_type=Path, dir_okay=False), metavar="PATH",
     help="The same with upstream's llama-server as it was built elsewhere.",
 )  # fmt: skip
-@click.option("--probe-size", default=DEFAULT_SIZE, show_default=True, metavar="small|deep", help="Which probe.")
-@click.option("--matrix", type=click.Choice(["json"]), help="Print the jobs for a CI system's own matrix, and stop.")
-@click.option("--job", metavar="ID", help="Run one job of the matrix.")
 @click.option(
     "--asserts", is_flag=True, help="Also run the fork built with libc's asserts, which Release leaves out."
 )
 @click.option(
     "--upstream-tests", is_flag=True, help="Also build and run upstream's own tests, where the fork has them."
 )
+@click.option("--probe-size", default=DEFAULT_SIZE, show_default=True, metavar="small|deep", help="Which probe.")
+@click.option("--matrix", type=click.Choice(["json"]), help="Print the jobs for a CI system's own matrix, and stop.")
+@click.option("--job", metavar="ID", help="Run one job of the matrix.")
 @click.option(
     "--merge", "merged", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Join the receipts of the matrix's jobs, anywhere below DIR, into one verdict.",
@@ -71,6 +71,8 @@ def command(
     slots: tuple[int, ...],
     upstream: bool,
     upstream_binary: Path | None,
+    asserts: bool,
+    upstream_tests: bool,
     probe_size: str,
     matrix: str | None,
     job: str | None,
@@ -79,8 +81,6 @@ def command(
     output: Path | None,
     map_file: Path | None,
     fork: Path | None,
-    asserts: bool,
-    upstream_tests: bool,
     fork_ref: str | None,
     upstream_ref: str | None,
     verbose: bool,
@@ -102,6 +102,7 @@ def command(
       fallback     whether the server quietly takes a slower way
       performance  where the map asks for it: a draft that is slower than none must not ship
       quality      where the map asks for it: not fewer right answers than without a draft
+      upstream-tests  with that option: upstream's own tests pass
 
     \b
     Examples:
@@ -113,7 +114,6 @@ def command(
 
     A receipt, with the raw logs beside it, is written under .forkguard/receipts.
 
-      upstream-tests  with that option: upstream's own tests pass
     Exit status: 0 passed; 1 failed; 3 inconclusive, or could not run.
     """
     if matrix is not None or merged is not None:
@@ -141,6 +141,9 @@ def command(
         else:
             if profile is not None:
                 raise UsageProblem("--profile says how to build, and --binary is built", hint="give one of the two")
+            if asserts or upstream_tests:
+                raise UsageProblem("--asserts and --upstream-tests build the fork, and --binary is built",
+                                   hint="leave --binary out")  # fmt: skip
             map_path = map_file.absolute() if map_file else find_map(Path.cwd())
             map_ = read_map(map_path)
             asked = question(map_)
@@ -164,9 +167,6 @@ def _refuse_mixtures(job: str | None, beside_job: bool, upstream_twice: bool) ->
         raise UsageProblem("a job says arch, profile, width and slots by itself", hint=f"forkguard gate --job {job}")
     if upstream_twice:
         raise UsageProblem("--upstream builds what --upstream-binary names", hint="give one of the two")
-            if asserts or upstream_tests:
-                raise UsageProblem("--asserts and --upstream-tests build the fork, and --binary is built",
-                                   hint="leave --binary out")  # fmt: skip
 
 
 def _arch(map_: UpstreamMap, asked: str | None) -> str:
