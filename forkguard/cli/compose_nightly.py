@@ -27,12 +27,12 @@ from forkguard.cli.compose import (
     project_ledger,
     project_rules,
     receipt_store,
-    refuse_shallow,
     trees_folder,
 )
 from forkguard.cli.compose_candidate import CandidateWork
 from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.drift_ledger import read_baseline
+from forkguard.cli.refusals import refuse_shallow
 from forkguard.core.fetches import Fetched, branch_of
 from forkguard.core.findings import Base, DriftReport, Side
 from forkguard.core.map_models import NightlyTable

@@ -174,7 +174,7 @@ class NightlyTable(Table):
 
     archs: tuple[Text, ...] = ()
     profile: Text | None = None
-    target: Annotated[str, Field(pattern=r"^[A-Za-z0-9*][A-Za-z0-9._+/-]*\*?[A-Za-z0-9._+/-]*$")] = "latest"
+    target: Text = "latest"
     min_age_hours: Annotated[float, Field(ge=0)] = 0
     fetch_timeout: Annotated[float, Field(gt=0)] = 900
     drift: Literal["grave", "red", "report"] = "grave"

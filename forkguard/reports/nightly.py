@@ -117,8 +117,8 @@ def next_steps(night: Night) -> tuple[str, ...]:
     hints = [step.hint for step in night.steps if step.outcome is Outcome.COULD_NOT and step.hint]
     hints += [step.hint for step in night.steps if step.outcome is Outcome.FOUND and step.hint]
     hints += [one.command for one in night.retire]
-    if night.verdict is NightVerdict.GREEN and night.candidate is not None and night.fork is not None:
-        hints.append(f"git log {night.fork.ref}..{night.candidate.branch}  shows the candidate")
+    if night.verdict is NightVerdict.GREEN and night.candidate is not None and night.upstream is not None:
+        hints.append(f"git log {night.upstream.to[:12]}..{night.candidate.branch}  shows the candidate's patches")
     return tuple(dict.fromkeys(hints))
 
 

@@ -192,7 +192,7 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
     failed = [patch for patch in draft.stack if patch.status.failed]
     return StepEnd(
         Outcome.FOUND,
-        f"{len(failed)} of {_count(len(draft.stack), 'patch', 'patches')} do not apply",
+        f"patches that do not apply: {len(failed)} of {len(draft.stack)}",
         where=", ".join(patch.label for patch in failed),
         hint=f"less {means.nights.path(draft.id, draft.packets[0].file)}" if draft.packets else "",
     )
