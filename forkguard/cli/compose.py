@@ -160,10 +160,10 @@ def open_places(
 
     Raises as `open_project` does, and `UsageProblem` where `folder` lies in the fork's work tree.
     """
-    named, source = _named_fork(fork)
-    if named is None:
+    place, source = _named_fork(fork)
+    if place is None:
         refuse_inside_any(folder)
-    path = _existing_fork(named, source)
+    path = _existing_fork(place, source)
     with contextlib.ExitStack() as stack:
         repo = stack.enter_context(GitRepository(path))
         refuse_inside_fork(folder, repo)
