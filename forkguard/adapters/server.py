@@ -27,6 +27,7 @@ from forkguard.core.completion import Answer, BadAnswer, parse_completion
 from forkguard.core.gate import ArmPlan, Failure, Misbehaved, ServerEnd, signal_name
 from forkguard.core.logfacts import LogSummary
 from forkguard.core.prompts import Prompt
+from forkguard.core.server_flags import needs_file
 from forkguard.core.serverlog import LogParser
 from forkguard.errors import CouldNotWork, UsageProblem
 
@@ -56,8 +57,8 @@ class Bounds:
 class ServerSpec:
     """What every arm shares: the program, the models, how the draft is used, further words, and where logs go.
 
-    `draft` may be None when no arm drafts; `other_drafts` are by the names that plans use. `context` is the size
-    of one slot's context in tokens.
+    `draft` may be None when no arm drafts, or the draft type needs no file; `other_drafts` are by the names that
+    plans use. `context` is the size of one slot's context in tokens.
     """
 
     binary: Path
@@ -121,9 +122,11 @@ class LlamaServers:
             words += ["-ub", str(plan.batch)]
         if plan.width is not None:
             draft = spec.other_drafts.get(plan.draft, spec.draft)
-            if draft is None:
+            if draft is not None:
+                words += ["-md", str(draft)]
+            elif needs_file(spec.spec_type):
                 raise UsageProblem("an arm with a draft needs a draft model", hint="name it as `draft` in the map")
-            words += ["-md", str(draft), "--spec-type", spec.spec_type, "--spec-draft-n-max", str(plan.width)]
+            words += ["--spec-type", spec.spec_type, "--spec-draft-n-max", str(plan.width)]
         if plan.verbose:
             words += ["-lv", "5"]
         return (*words, *spec.words)

@@ -30,28 +30,40 @@ _PROBE_WORDS = ("-t", "1")
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The files under test, and how a server is told to use a draft; `drafts` are by the names that arms use."""
+    """The files under test, and how a server is told to use a draft; `drafts` are by the names that arms use.
+
+    A draft is None where its type needs no file. `args` are the words that the draft type needs.
+    """
 
     target: Path
-    drafts: Mapping[str, Path]
+    drafts: Mapping[str, Path | None]
     spec_type: str
+    args: tuple[str, ...] = ()
+
+    def _paths(self) -> tuple[Path, ...]:
+        return self.target, *(path for path in self.drafts.values() if path is not None)
 
     def files(self) -> tuple[ModelFile, ...]:
         """All as the receipt names them."""
-        return read_model(self.target), *(read_model(path) for path in self.drafts.values())
+        return tuple(read_model(path) for path in self._paths())
 
     def tensors(self) -> dict[str, tuple[str, ...]]:
         """The tensor names in the headers, by path."""
-        return {str(path): read_header(path).tensors for path in (self.target, *self.drafts.values())}
+        return {str(path): read_header(path).tensors for path in self._paths()}
 
 
 def choose_models(map_: UpstreamMap, table: GateTable, arch: str, *, root: Path, folder: Path, size: str) -> Models:
-    """The map's models (paths are relative to `root`), else a probe pair written into `folder`."""
+    """The map's models (paths are relative to `root`), else a probe written into `folder`.
+
+    The map's `spec_type` chooses the probe's draft.
+    """
     if table.target is not None:
         drafts = _named_drafts([root / Path(name).expanduser() for name in draft_names(table)])
         return Models(root / Path(table.target).expanduser(), drafts, table.spec_type or DEFAULT_SPEC_TYPE)
-    pair = write_probe(map_.arch[arch].probe or arch, folder, write=write_model, size=size)
-    return Models(Path(pair.target.path), {"": Path(pair.draft.path)}, table.spec_type or pair.spec_type)
+    name = map_.arch[arch].probe or arch
+    pair = write_probe(name, folder, write=write_model, size=size, draft=table.spec_type)
+    draft = Path(pair.draft.path) if pair.draft is not None else None
+    return Models(Path(pair.target.path), {"": draft}, pair.spec_type, pair.args)
 
 
 def _named_drafts(paths: Sequence[Path]) -> dict[str, Path]:
@@ -108,9 +120,10 @@ def gate_means(
     Without models in the table they are a probe, for which one thread is quickest.
     """
     first = next(iter(models.drafts.values()))
-    own = () if table.target is not None else _PROBE_WORDS
+    own = (*(() if table.target is not None else _PROBE_WORDS), *models.args)
+    others = {name: path for name, path in models.drafts.items() if path is not None}
     spec = ServerSpec(
-        binary, models.target, first, models.spec_type, logs, words=(*own, *table.args), other_drafts=models.drafts
+        binary, models.target, first, models.spec_type, logs, words=(*own, *table.args), other_drafts=others
     )
     bounds = Bounds() if table.timeout is None else Bounds(request=table.timeout)
     environment = server_environment(os.environ)
@@ -119,7 +132,7 @@ def gate_means(
         return LlamaServers(replace(spec, binary=program), env=environment, bounds=bounds)
 
     return GateMeans(
-        servers=LlamaServers(spec, env=environment, bounds=bounds),
+        servers=servers(binary),
         now=now,
         libraries=lambda loaded: hash_libraries(binary, loaded),
         suspects=suspects,

@@ -100,6 +100,15 @@ def flag_set(words: Sequence[str]) -> FlagSet:
     return FlagSet({name: value for name, value in _pairs(words) if name not in _ELSEWHERE})
 
 
+def needs_file(spec_type: str) -> bool:
+    """Whether a draft of this `--spec-type` is a file: n-grams are looked up, and MTP can be in the target itself.
+
+    >>> [needs_file(name) for name in ("draft-dspark", "draft-mtp", "ngram-simple")]
+    [True, False, False]
+    """
+    return spec_type.startswith("draft-") and spec_type != "draft-mtp"
+
+
 def flagged_models(words: Sequence[str]) -> tuple[str, ...]:
     """The model files that the flags name, target before draft.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from forkguard.adapters.gguf_files import read_header, write_model
+from forkguard.core.probes.models import ProbeFile
 from forkguard.errors import CouldNotWork
 from forkguard.workflows.probe import write_probe
 
@@ -17,26 +18,30 @@ PINNED = {
 """The default seed's files. When the models are changed on purpose, these change, and docs/trials.md is run anew."""
 
 
+def lfm2(folder: Path, *, size: str = "small", seed: int = 1) -> tuple[ProbeFile, ProbeFile]:
+    pair = write_probe("lfm2", folder, write=write_model, size=size, seed=seed)
+    assert pair.draft is not None
+    return pair.target, pair.draft
+
+
 @pytest.mark.parametrize(("size", "most"), [("small", 1_000_000), ("deep", 4_500_000)])
 def test_the_same_bytes_on_every_run_and_machine(tmp_path: Path, size: str, most: int) -> None:
-    one = write_probe("lfm2", tmp_path / "one", write=write_model, size=size)
-    two = write_probe("lfm2", tmp_path / "two", write=write_model, size=size)
-    for role, first, second in (("target", one.target, two.target), ("draft", one.draft, two.draft)):
+    one, two = lfm2(tmp_path / "one", size=size), lfm2(tmp_path / "two", size=size)
+    for role, first, second in zip(("target", "draft"), one, two, strict=True):
         assert first.sha256 == second.sha256 == PINNED[size, role]
         assert Path(first.path).read_bytes() == Path(second.path).read_bytes()
         assert first.size == Path(first.path).stat().st_size
-    assert one.target.size + one.draft.size < most
+    assert sum(file.size for file in one) < most
 
 
 def test_another_seed_gives_other_bytes(tmp_path: Path) -> None:
-    pair = write_probe("lfm2", tmp_path, write=write_model, seed=5)
-    assert pair.target.sha256 != PINNED["small", "target"]
-    assert pair.draft.sha256 != PINNED["small", "draft"]
+    target, draft = lfm2(tmp_path, seed=5)
+    assert target.sha256 != PINNED["small", "target"]
+    assert draft.sha256 != PINNED["small", "draft"]
 
 
 def test_the_header_reads_back(tmp_path: Path) -> None:
-    pair = write_probe("lfm2", tmp_path, write=write_model)
-    target, draft = read_header(Path(pair.target.path)), read_header(Path(pair.draft.path))
+    target, draft = (read_header(Path(file.path)) for file in lfm2(tmp_path))
     assert (target.arch, target.name) == ("lfm2", "forkguard LFM2 probe, small")
     assert (draft.arch, draft.name) == ("dflash", "forkguard DSpark probe, small")
     assert {"token_embd.weight", "blk.0.shortconv.conv.weight", "blk.3.attn_q_norm.weight"} <= set(target.tensors)
@@ -46,7 +51,7 @@ def test_the_header_reads_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", [0, 3, 40, 2_000])
 def test_what_is_no_whole_model_file_is_said(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "cut.gguf"
-    whole = Path(write_probe("lfm2", tmp_path, write=write_model).draft.path).read_bytes()
+    whole = Path(lfm2(tmp_path)[1].path).read_bytes()
     path.write_bytes(whole[:kept])
     with pytest.raises(CouldNotWork, match="not a whole GGUF model file") as caught:
         read_header(path)
@@ -59,8 +64,8 @@ def test_a_missing_model_file_is_said(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = write_probe("lfm2", tmp_path, write=write_model)
-    before = Path(pair.target.path).read_bytes()
+    target, _ = lfm2(tmp_path)
+    before = Path(target.path).read_bytes()
 
     def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
@@ -68,5 +73,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(CouldNotWork):
         write_probe("lfm2", tmp_path, write=write_model, seed=9)
-    assert Path(pair.target.path).read_bytes() == before
+    assert Path(target.path).read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lfm2-small-dspark.gguf", "lfm2-small-target.gguf"]

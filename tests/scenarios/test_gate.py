@@ -23,6 +23,7 @@ LAYER_INPUT = 'graph.cpp:9: GGML_ASSERT(slot != nullptr && "layer input tensor i
 def desk(tmp_path: Path, history: MiniHistory) -> Desk:
     desk = make_desk(tmp_path)
     pair = write_probe("lfm2", desk.path, write=write_model)
+    assert pair.draft is not None
     (desk.path / "prompts.toml").write_text(PROMPTS)
     with (desk.path / "upstream-map.toml").open("a") as map_:
         map_.write(

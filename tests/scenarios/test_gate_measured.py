@@ -28,6 +28,7 @@ FAST = Behaviour(rate=50.0, draft_rate=80.0, prompt_n=9, drafted=9, accepted=3, 
 def desk(tmp_path: Path, history: MiniHistory) -> Desk:
     desk = make_desk(tmp_path)
     pair = write_probe("lfm2", desk.path, write=write_model)
+    assert pair.draft is not None
     (desk.path / "prompts.toml").write_text(PROMPTS)
     (desk.path / "questions.jsonl").write_text(QUESTIONS)
     with (desk.path / "upstream-map.toml").open("a") as map_:

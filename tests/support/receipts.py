@@ -37,6 +37,7 @@ class Shelf:
         (folder / "llama-server").chmod(0o755)
         (folder / "libllama.so.0").write_bytes(b"a library")
         pair = write_probe("lfm2", self.root, write=write_model)
+        assert pair.draft is not None
         Path(pair.target.path).rename(self.root / "target.gguf")
         Path(pair.draft.path).rename(self.root / "draft.gguf")
         self.store = ReceiptStore(self.root / "receipts")

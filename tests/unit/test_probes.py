@@ -2,13 +2,17 @@
 
 import hashlib
 import itertools
+import re
 from collections.abc import Iterator
 
+import gguf
 import numpy as np
 import pytest
 
+from forkguard.core.probes.describe import Family, Kind, Size
+from forkguard.core.probes.drafts import DRAFTS
 from forkguard.core.probes.models import Model, ProbeModels
-from forkguard.core.probes.registry import PROBES, build_probe
+from forkguard.core.probes.registry import PROBES, build_probe, draft_word, probe_family
 from forkguard.core.probes.vocabulary import vocabulary
 from forkguard.core.probes.weights import integers, noise, permutation, scaled
 from forkguard.errors import UsageProblem
@@ -31,11 +35,13 @@ def small() -> ProbeModels:
     return build_probe("lfm2")
 
 
-def tensors(model: Model) -> dict[str, np.ndarray]:
+def tensors(model: Model | None) -> dict[str, np.ndarray]:
+    assert model is not None
     return {tensor.name: tensor.data for tensor in model.tensors}
 
 
-def keys(model: Model) -> dict[str, object]:
+def keys(model: Model | None) -> dict[str, object]:
+    assert model is not None
     return {key.name: key.value for key in model.keys}
 
 
@@ -92,9 +98,17 @@ def test_no_two_matrices_are_alike(small: ProbeModels) -> None:
     assert len(set(digests)) == len(digests)
 
 
-@pytest.mark.parametrize("size", list(PROBES["lfm2"].sizes))
-def test_only_printable_ascii_can_win(size: str) -> None:
-    words, output = vocabulary(), tensors(build_probe("lfm2", size=size).target)["output.weight"]
+EVERY = [
+    pytest.param(family, size, id=f"{family.name}-{size.name}") for family in PROBES.values() for size in family.sizes
+]
+USED = sorted(
+    {(family.name, size.name, word) for family in PROBES.values() for size in family.sizes for word in family.drafts}
+)
+
+
+@pytest.mark.parametrize(("family", "size"), EVERY)
+def test_only_printable_ascii_can_win(family: Family, size: Size) -> None:
+    words, output = vocabulary(), tensors(build_probe(family.name, size=size.name).target)["output.weight"]
     winners = np.abs(output).sum(axis=1) > 0
     assert winners.tolist() == [number >= words.first_text for number in range(words.size)]
     text = "".join(words.pieces[words.first_text :]).replace("\u2581", " ")
@@ -143,7 +157,7 @@ def test_the_text_depends_on_more_than_the_last_token(small: ProbeModels) -> Non
 def test_shapes(size: str, kv_heads: list[int], layers: tuple[int, ...], block_size: int) -> None:
     probe = build_probe("lfm2", size=size)
     target, draft = keys(probe.target), keys(probe.draft)
-    assert target["lfm2.attention.head_count_kv"] == kv_heads
+    assert target["lfm2.attention.head_count_kv"] == tuple(kv_heads)
     assert target["lfm2.block_count"] == len(kv_heads)
     assert (draft["dflash.target_layers"], draft["dflash.block_size"]) == (layers, block_size)
     assert draft["tokenizer.ggml.mask_token_id"] == vocabulary().mask
@@ -157,7 +171,7 @@ def test_shapes(size: str, kv_heads: list[int], layers: tuple[int, ...], block_s
 @pytest.mark.parametrize(
     ("arch", "size", "seed", "what"),
     [
-        ("llama", "small", 1, "there is no probe for the arch 'llama'; there is one for: lfm2"),
+        ("bert", "small", 1, f"there is no probe for the arch 'bert'; there is one for: {', '.join(PROBES)}"),
         ("lfm2", "huge", 1, "the probe for lfm2 has no size 'huge'; it has: small, deep"),
         ("lfm2", "small", -1, "the seed -1 is out of range"),
         ("lfm2", "small", 2**63, f"the seed {2**63} is out of range"),
@@ -168,3 +182,97 @@ def test_what_there_is_not(arch: str, size: str, seed: int, what: str) -> None:
         build_probe(arch, size=size, seed=seed)
     assert caught.value.what == what
     assert caught.value.hint
+
+
+def test_a_draft_type_that_an_arch_has_not() -> None:
+    with pytest.raises(UsageProblem) as caught:
+        build_probe("mamba", draft="draft-eagle3")
+    assert caught.value.what == (
+        "the probe for mamba has no draft of the type 'draft-eagle3'; it has: simple, ngram-simple"
+    )
+    assert caught.value.hint == "forkguard probe mamba --draft simple"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [(None, "mtp"), ("draft-dspark", "dspark"), ("simple", "simple"), ("ngram-simple", "ngram-simple")],
+)
+def test_draft_types_by_either_name(asked: str | None, given: str) -> None:
+    assert draft_word(probe_family("qwen35"), asked) == given
+    assert build_probe("qwen35", draft=asked).spec_type == DRAFTS[given].spec_type
+
+
+def test_there_are_probes_of_every_kind_and_draft_type() -> None:
+    assert {family.kind for family in PROBES.values()} == set(Kind)
+    assert {word for family in PROBES.values() for word in family.drafts} == set(DRAFTS)
+    assert len(PROBES) >= 12
+    assert all(family.sizes[0].name == "small" and family.drafts for family in PROBES.values())
+
+
+NAMES = {name: arch for arch, name in gguf.MODEL_ARCH_NAMES.items()}
+AHEAD = {name.replace("{bid}", "N") for tensor, name in gguf.TENSOR_NAMES.items() if "NEXTN" in tensor.name}
+
+
+@pytest.mark.parametrize(("family", "size"), EVERY)
+def test_tensors_have_names_that_the_arch_knows(family: Family, size: Size) -> None:
+    known = {gguf.TENSOR_NAMES[tensor] for tensor in gguf.MODEL_TENSORS[NAMES[family.architecture]]}
+    wanted = {name.replace("{bid}", "N") for name in known} | AHEAD
+    for model in (build_probe(family.name, size=size.name).target, *ahead(family, size)):
+        plain = [re.sub(r"^blk\.\d+\.", "blk.N.", re.sub(r"\.(weight|bias)$", "", name)) for name in tensors(model)]
+        assert {name for name in plain if name not in wanted} <= MISSING_IN_TABLE.get(family.name, set())
+        assert len(tensors(model)) == len(model.tensors)
+        assert all(data.size for data in tensors(model).values())
+
+
+MISSING_IN_TABLE = {"lfm2moe": {"output"}}
+"""Names that upstream's loader wants and gguf's own tables lack."""
+
+
+def ahead(family: Family, size: Size) -> list[Model]:
+    if not family.mtp:
+        return []
+    draft = build_probe(family.name, size=size.name, draft="mtp").draft
+    assert draft is not None
+    return [draft]
+
+
+@pytest.mark.parametrize(("family", "size"), EVERY)
+def test_the_head_that_guesses_ahead_is_the_block_after_the_last(family: Family, size: Size) -> None:
+    for model in ahead(family, size):
+        assert {name.split(".")[1] for name in tensors(model) if name.startswith("blk.")} == {str(size.blocks)}
+        assert keys(model)[f"{family.architecture}.block_count"] == size.blocks + 1
+        assert keys(model)[f"{family.architecture}.nextn_predict_layers"] == 1
+
+
+@pytest.mark.parametrize(("arch", "size", "word"), USED)
+def test_every_draft_speaks_the_targets_tokens_and_fits_its_width(arch: str, size: str, word: str) -> None:
+    probe = build_probe(arch, size=size, draft=word)
+    if probe.draft is None:
+        assert probe.args
+        return
+    target, draft = keys(probe.target), keys(probe.draft)
+    assert draft["tokenizer.ggml.tokens"] == target["tokenizer.ggml.tokens"]
+    assert draft[f"{probe.draft.arch}.embedding_length"] == target[f"{probe.target.arch}.embedding_length"]
+    blocks = target[f"{probe.target.arch}.block_count"]
+    layers = draft.get(f"{probe.draft.arch}.target_layers", (0,))
+    assert isinstance(layers, tuple)
+    assert isinstance(blocks, int)
+    assert max(layers) < blocks
+    if "fc.weight" in tensors(probe.draft):
+        assert tensors(probe.draft)["fc.weight"].shape == (64, 64 * len(layers))
+
+
+def test_a_marked_draft_tells_tokens_from_the_mask() -> None:
+    words, parts = vocabulary(), tensors(build_probe("llama", draft="dflash").draft)
+    marks = parts["token_embd.weight"][:, 62:]
+    assert marks[words.mask].tolist() == [1.0, 0.0]
+    assert {tuple(row) for number, row in enumerate(marks.tolist()) if number != words.mask} == {(0.0, 1.0)}
+    assert not parts["output.weight"][:, 62:].any()
+
+
+def test_a_plain_draft_says_the_follower_of_each_token() -> None:
+    follower = draft_followers(build_probe("lfm2"))
+    parts = tensors(build_probe("llama", draft="simple").draft)
+    said = (parts["token_embd.weight"].astype(np.float32) @ parts["output.weight"].T).argmax(axis=1)
+    first = vocabulary().first_text
+    assert said[first:].tolist() == [follower[token] for token in range(first, len(said))]

@@ -55,13 +55,15 @@ class Model:
 class ProbeModels:
     """A target, its draft, and how a server is told to use the draft.
 
-    `max_width` is the largest number of tokens that the draft gives at once.
+    A draft type that guesses from the text alone has no draft model. `max_width` is the largest number of tokens
+    that the draft gives at once, `args` are further words for the server.
     """
 
     target: Model
-    draft: Model
+    draft: Model | None
     spec_type: str
     max_width: int
+    args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,16 @@ class ProbeFile:
 
 @dataclass(frozen=True, slots=True)
 class ProbePair:
-    """A written pair, and what a server must be told: `--spec-type`, and at most `max_width` draft tokens."""
+    """A written pair, and what a server must be told: `--spec-type`, at most `max_width` draft tokens, and `args`.
+
+    `draft` is None where the draft type needs no model.
+    """
 
     arch: str
     size: str
     seed: int
     target: ProbeFile
-    draft: ProbeFile
+    draft: ProbeFile | None
     spec_type: str
     max_width: int
+    args: tuple[str, ...] = ()

@@ -34,9 +34,14 @@ def noise(name: str, count: int, *, seed: int) -> npt.NDArray[np.uint64]:
 
 def integers(name: str, shape: tuple[int, ...], *, seed: int, top: int) -> npt.NDArray[np.int64]:
     """Integers, uniform on -top..top (top < 2048)."""
+    return between(name, shape, seed=seed, low=-top, high=top)
+
+
+def between(name: str, shape: tuple[int, ...], *, seed: int, low: int, high: int) -> npt.NDArray[np.int64]:
+    """Integers, uniform on low..high (both within +-2048)."""
     words = noise(name, int(np.prod(shape)), seed=seed) >> np.uint64(40)
-    wide = words.astype(np.int64) * (2 * top + 1) >> 24
-    return (wide - top).reshape(shape)
+    wide = words.astype(np.int64) * (high - low + 1) >> 24
+    return (wide + low).reshape(shape)
 
 
 def scaled(values: npt.NDArray[np.int64], *, shift: int) -> npt.NDArray[np.float32]:
