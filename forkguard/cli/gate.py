@@ -9,7 +9,10 @@ import click
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.cli.compose import Project, open_project
 from forkguard.cli.compose_gate import drift_suspects, now
+from forkguard.cli.gate_bisect import tell_bisect
 from forkguard.cli.gate_jobs import EXITS, job_question, tell_jobs
+from forkguard.cli.gate_selftest import tell_self_test
+from forkguard.cli.gate_trials import TrialOptions, chosen_arch, refuse_beside_trials
 from forkguard.cli.gating import (
     GateQuestion,
     build_profile,
@@ -61,6 +64,11 @@ from forkguard.reports import gate as report
     "--merge", "merged", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Join the receipts of the matrix's jobs, anywhere below DIR, into one verdict.",
 )  # fmt: skip
+@click.option("--self-test", is_flag=True, help="Put known faults into scratch copies: does the gate catch each?")
+@click.option(
+    "--mutation", "mutations", multiple=True, metavar="NAME", help="With --self-test: only this; may be repeated."
+)
+@click.option("--bisect", is_flag=True, help="Find the first patchset of the stack that makes the gate red.")
 @output_options(("text", "json"))
 @project_options
 def command(
@@ -77,6 +85,9 @@ def command(
     matrix: str | None,
     job: str | None,
     merged: Path | None,
+    self_test: bool,
+    mutations: tuple[str, ...],
+    bisect: bool,
     format_: str,
     output: Path | None,
     map_file: Path | None,
@@ -114,8 +125,19 @@ def command(
 
     A receipt, with the raw logs beside it, is written under .forkguard/receipts.
 
+    --self-test and --bisect build and gate many trees. The first exits 0 where the gate catches every fault, the
+    second 1 where a patchset is found (0: the whole stack passes).
+
     Exit status: 0 passed; 1 failed; 3 inconclusive, or could not run.
     """
+    if self_test or bisect or mutations:
+        others = binary or upstream_binary or upstream or asserts or upstream_tests or job or matrix or merged
+        refuse_beside_trials(self_test=self_test, bisect=bisect, mutations=bool(mutations), others=bool(others))
+        options = TrialOptions(
+            arch, profile, widths, slots, probe_size, format_, output, map_file, fork, fork_ref, upstream_ref,
+            verbose, color,
+        )  # fmt: skip
+        return tell_self_test(options, names=mutations) if self_test else tell_bisect(options)
     if matrix is not None or merged is not None:
         return tell_jobs(
             matrix=matrix is not None, merged=merged, map_file=map_file, format_=format_, output=output
@@ -167,15 +189,6 @@ def _refuse_mixtures(job: str | None, beside_job: bool, upstream_twice: bool) ->
         raise UsageProblem("a job says arch, profile, width and slots by itself", hint=f"forkguard gate --job {job}")
     if upstream_twice:
         raise UsageProblem("--upstream builds what --upstream-binary names", hint="give one of the two")
-
-
-def _arch(map_: UpstreamMap, asked: str | None) -> str:
-    names = (asked,) if asked is not None else map_.defaults.archs
-    if not names:
-        raise UsageProblem(
-            "no arch is named", hint="forkguard gate --arch lfm2, or list archs in [defaults] of the map"
-        )
-    return names[0]
 
 
 def _tell(result: GateReport, receipt: Path, *, format_: str, output: Path | None) -> int:

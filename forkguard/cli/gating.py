@@ -126,10 +126,12 @@ def gate_program(
     upstream: GatedTree | None = None,
     asserts: GatedTree | None = None,
     tests: Callable[[Path], UpstreamTests] | None = None,
+    receipts: Path | None = None,
 ) -> tuple[GateReport, Path]:
     """Gate one program, beside upstream's and one with libc's asserts; the report and the receipt's path.
 
-    `root` is the map's folder, where the receipt goes. `tests` runs upstream's own tests, their logs in that folder.
+    `root` is the map's folder, where the receipt goes, if not to `receipts`. `tests` runs upstream's own tests, their
+    logs in the receipt's folder.
     """
     table = gate_table(map_, question.arch)
     settings = gate_settings(table, question.arch, upstream=upstream is not None)
@@ -141,7 +143,7 @@ def gate_program(
     signer = SshSigner(root / Path(table.sign_key).expanduser()) if table.sign_key is not None else None
     if signer is not None:
         signer.check()
-    store = ReceiptStore(state / "receipts")
+    store = ReceiptStore(receipts or state / "receipts")
     folder = store.make_folder(wiring.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
     models = wiring.choose_models(map_, table, question.arch, root=root, folder=folder, size=question.probe_size)
     talk.step("hashing the models")
