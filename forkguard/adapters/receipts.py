@@ -29,6 +29,7 @@ from forkguard.core.receipts import (
     read_compiler,
     read_head,
     read_options,
+    read_sums,
     seal,
     sums,
 )
@@ -136,13 +137,11 @@ class ReceiptStore:
     def head(self) -> Link | None:
         """The newest receipt; None before the first. Raises `BadReceipt` where `HEAD` is damaged, or lost.
 
-        A run that was killed between its receipt and `HEAD` is counted in.
+        A run that was killed between its receipt and `HEAD` is counted in, the very first one too.
         """
         content = self._read(HEAD_NAME)
         if content is None:
-            if any((path.parent / SUMS_NAME).exists() for path in self.all()):
-                raise BadReceipt(f"there are receipts, and {HEAD_NAME}, which names the newest, is gone")
-            return None
+            return self._without_head()
         head = read_head(content.decode("utf-8", "replace"))
         after = self._successors()
         while (newer := after.pop(head, None)) is not None:
@@ -151,6 +150,17 @@ class ReceiptStore:
                 break
             head = Link(newer, digest(written))
         return head
+
+    def _without_head(self) -> Link | None:
+        """The one receipt of a first run that was killed; a chain of several, or the rest of one, has lost `HEAD`."""
+        sealed = [f"{path.parent.name}/{RECEIPT_NAME}" for path in self.all() if (path.parent / SUMS_NAME).exists()]
+        if not sealed:
+            return None
+        listed = read_sums((self.beside(sealed[0], SUMS_NAME) or b"").decode("utf-8", "replace"))
+        begins = RECEIPT_NAME in listed and not any(name.startswith("../") for name in listed)
+        if len(sealed) > 1 or not begins:
+            raise BadReceipt(f"there are receipts, and {HEAD_NAME}, which names the newest, is gone")
+        return Link(check_path(sealed[0]), listed[RECEIPT_NAME])
 
     def receipt(self, path: str) -> bytes | None:
         """A receipt's bytes, None where it is gone. Raises `BadReceipt` where it is no file of its own."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -68,6 +69,29 @@ def test_a_run_killed_before_the_head_was_moved_counts(tmp_path: Path) -> None:
     assert json.loads(third.read_text())["previous"]["sha256"] == digest(second.read_bytes())
 
 
+def test_a_first_run_killed_before_there_was_a_head_counts(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path)
+    first = write(store)
+    (tmp_path / "HEAD").unlink()
+    head = store.head()
+    assert head is not None
+    assert (head.path, head.sha256) == (f"{first.parent.name}/receipt.json", digest(first.read_bytes()))
+    second = write(store)
+    assert json.loads(second.read_text())["previous"] == {"path": head.path, "sha256": head.sha256}
+
+
+def test_a_head_that_is_gone_from_a_longer_chain_or_from_the_rest_of_one_is_damage(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path)
+    first = write(store)
+    write(store)
+    (tmp_path / "HEAD").unlink()
+    with pytest.raises(BadReceipt, match="is gone"):
+        store.head()
+    shutil.rmtree(first.parent)
+    with pytest.raises(BadReceipt, match="is gone"):
+        store.head()
+
+
 def test_gates_that_end_at_once_make_one_chain(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         paths = set(pool.map(lambda number: write(ReceiptStore(tmp_path), b"%d" % number), range(8)))
@@ -100,6 +124,7 @@ def test_a_gate_that_begins_while_another_writes_the_first_receipt_waits(tmp_pat
 @pytest.mark.parametrize("damage", [None, "", "no hash\n", f"{'0' * 64}  ../../x/receipt.json\n"])
 def test_a_damaged_head_stops_the_gate_before_it_runs(tmp_path: Path, damage: str | None) -> None:
     store = ReceiptStore(tmp_path)
+    write(store)
     write(store)
     (tmp_path / "HEAD").unlink()
     if damage is not None:

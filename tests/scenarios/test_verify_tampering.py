@@ -61,6 +61,7 @@ def test_a_red_receipt_removed_from_the_middle(shelf: Shelf) -> None:
 @pytest.mark.parametrize("head", [None, "rubbish", f"{'0' * 64}  ../../etc/receipt.json\n"])
 def test_a_head_that_is_lost_or_damaged(shelf: Shelf, head: str | None) -> None:
     shelf.gate()
+    shelf.gate()
     (shelf.store.root / "HEAD").unlink()
     if head is not None:
         (shelf.store.root / "HEAD").write_text(head)
