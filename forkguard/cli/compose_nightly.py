@@ -30,6 +30,7 @@ from forkguard.cli.compose import (
     trees_folder,
 )
 from forkguard.cli.compose_candidate import CandidateWork
+from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.drift_ledger import read_baseline
 from forkguard.cli.refusals import refuse_shallow
@@ -236,6 +237,10 @@ class NightPlace:
         """Hold the lock of nights. Raises `CouldNotWork` that says who holds it."""
         return locked(self.state / "nightly.lock", purpose="forkguard nightly")
 
+    def told(self, night: Night) -> Night:
+        """The night, once those whom the map names were told of it."""
+        return tell_people(night, self.nights, self.map.nightly, root=self.map_path.parent)
+
 
 def find_place(map_file: Path | None) -> NightPlace:
     """The map, and where its nights are kept. Raises `UsageProblem` for no map or a bad one."""
@@ -279,11 +284,11 @@ def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: st
             if not place.state.is_dir():
                 raise
             stack.enter_context(place.locked())
-            return not_opened(place.nights, _draft(place), error, now=now)
+            return place.told(not_opened(place.nights, _draft(place), error, now=now))
         stack.enter_context(place.locked())
         draft = _draft(place)
         draft.fork = project.fork
-        return run_night(night_means(project, talk), draft, fresh=fresh)
+        return place.told(run_night(night_means(project, talk), draft, fresh=fresh))
 
 
 def _draft(place: NightPlace) -> Draft:

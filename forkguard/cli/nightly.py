@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from forkguard.cli.compose_nightly import find_place, hold_night
+from forkguard.cli.compose_notices import tell_github
 from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
@@ -58,5 +59,6 @@ def command(
             text = rendered(nightly_text(night, record=record), color=color, output=output)
         else:
             text = write_night(night) if format_ == "json" else nightly_markdown(night)
+    tell_github(night)
     deliver(text, output=output)
     return int(EXITS[night.verdict])

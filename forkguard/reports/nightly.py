@@ -144,3 +144,29 @@ def nightly_markdown(night: Night) -> str:
     if steps := next_steps(night):
         lines += ["", "Next:", "", *(f"- {code(step)}" for step in steps)]
     return "\n".join(lines) + "\n"
+
+
+# -- github ----------------------------------------------------------------------------------------------
+
+
+def github_annotations(night: Night) -> tuple[str, ...]:
+    """Workflow commands: one line for the verdict, one for each step that found something or could not work."""
+    kind = {NightVerdict.GREEN: "notice", NightVerdict.RED: "error", NightVerdict.COULD_NOT_RUN: "warning"}
+    lines = [_annotation(kind[night.verdict], f"nightly: {_WORDS[night.verdict]}", night.reason)]
+    for step in night.steps:
+        if step.outcome in (Outcome.FOUND, Outcome.COULD_NOT):
+            hint = f" (next: {step.hint})" if step.hint else ""
+            severity = "error" if step.outcome is Outcome.FOUND else "warning"
+            lines.append(_annotation(severity, f"nightly: {step.name.value}", f"{step.detail}{hint}"))
+    return tuple(lines)
+
+
+def _annotation(kind: str, title: str, text: str) -> str:
+    r"""A workflow command, in which no text can begin another.
+
+    >>> _annotation("error", "a: b", "50%\n::warning::x")
+    '::error title=a%3A b::50%25%0A::warning::x'
+    """
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    name = title.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={name}::{printable(escaped)}"

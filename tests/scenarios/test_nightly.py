@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hook import hook
 from tests.support.mini_llama import draft_support
 from tests.support.nights import BRANCH, Nights, copy_nights, detail, new_nights, outcomes
 from tests.support.stacks import NOTES, held, notes
@@ -233,3 +234,41 @@ def test_markdown_and_text_say_the_same(nights: Nights) -> None:
     assert markdown.splitlines()[0].endswith(": red")
     assert "| replay | found | `patches that do not apply: 1 of 1` |" in markdown
     assert "\x1b" not in text + markdown
+
+
+def test_a_story_is_told_once_and_its_end_too(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_KEY", "k")
+    with hook() as there:
+        nights.settings(f'build = false\nwebhook = "{there.url}"\nwebhook_secret = "HOOK_KEY"')
+        assert nights.night(status=0)["notified"] is None
+        own = nights.fork.commit("ours: a service file", {"deploy/server.service": "[Service]\n"})
+        assert nights.night(status=3)["notified"] is True
+        assert nights.night(status=3)["notified"] is None
+        nights.fork.git("reset", "-q", "--hard", f"{own}~1")
+        assert nights.night(status=0)["notified"] is True
+    assert [json.loads(body)["verdict"] for _, body in there.got] == ["could-not-run", "green"]
+
+
+def test_a_notice_that_did_not_arrive_is_said_and_sent_the_next_night(nights: Nights) -> None:
+    nights.fork.commit("ours: a service file", {"deploy/server.service": "[Service]\n"})
+    nights.settings('build = false\nnotify_command = ["sh", "-c", "exit $(cat code)"]')
+    (nights.desk / "code").write_text("4")
+    night = nights.night(status=3)
+    assert night["notified"] is False
+    assert night["notes"][-1].startswith("notify_command: ")
+    (nights.desk / "code").write_text("0")
+    assert nights.night(status=3)["notified"] is True
+
+
+def test_github_gets_a_summary_and_annotations(
+    nights: Nights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    nights.upstream.commit("notes: three (#9)", {NOTES: notes({3: "theirs: three"})})
+    outcome = nights.run("--format", "json")
+    json.loads(outcome.out)
+    assert (tmp_path / "summary.md").read_text().startswith("## Night ")
+    lines = outcome.err.splitlines()
+    assert lines[0].startswith("::error title=nightly%3A red::1 patch does not apply")
+    assert lines[1].startswith("::error title=nightly%3A replay::patches that do not apply: 1 of 1")
