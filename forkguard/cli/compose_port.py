@@ -11,6 +11,7 @@ from forkguard.adapters.compile_check import CompileCheck
 from forkguard.adapters.forge import GITHUB_API, GitHub
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
+from forkguard.adapters.pull_heads import PullHeads
 from forkguard.adapters.resolutions import ResolutionFolder
 from forkguard.adapters.trees import TreeStore
 from forkguard.adapters.workbench import Workbench
@@ -21,7 +22,7 @@ from forkguard.core.findings import Base, Finding, Kind, Side
 from forkguard.core.forge import repository_of
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash
-from forkguard.core.porting import Hazards, archs_touched
+from forkguard.core.porting import NO_ARCH, Hazards, archs_touched
 from forkguard.errors import ForkguardError
 from forkguard.workflows.drift import archs_at, run_drift
 from forkguard.workflows.port_tools import CompileLook, HazardCheck, PortTools
@@ -109,7 +110,7 @@ def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardChe
         try:
             archs = archs_touched(files, archs_at(project.fork_repo, commit))
             if not archs:
-                return Hazards(notes=("no arch is touched, so no wiring rule was looked at",))
+                return Hazards(notes=(NO_ARCH,))
             found = found_at(commit, archs)
             old = found_at(onto, archs) if any(not finding.also_upstream for finding in found) else ()
         except ForkguardError as problem:
@@ -120,12 +121,21 @@ def _hazard_check(project: Project, base: _Base, talk: ConsoleTalk) -> HazardChe
     return check
 
 
+def pull_heads(project: Project, plain: GitRepository, *, looks_only: bool) -> PullHeads | None:
+    """Upstream's remote, asked by git for the heads of requests; None where there is no remote."""
+    url = _upstream_url(project)
+    return PullHeads(plain, source=project.upstream_repo, url=url, looks_only=looks_only) if url else None
+
+
+def _upstream_url(project: Project) -> str:
+    urls = project.upstream_repo.remotes()
+    return urls.get(project.map.upstream.remote or "origin", "")
+
+
 def project_forge(project: Project) -> GitHub | None:
     """The forge that the map names, or whose repository upstream's remote is; None where there is none."""
     settings = project.map.forge
-    urls = project.upstream_repo.remotes()
-    named = urls.get(project.map.upstream.remote or "origin", "")
-    repository = settings.repository or repository_of(named)
+    repository = settings.repository or repository_of(_upstream_url(project))
     if repository is None:
         return None
     api = os.environ.get(FORGE_VARIABLE) or settings.api or GITHUB_API

@@ -1,12 +1,17 @@
 """`forkguard stack import`, `export` and `range-diff`."""
 
+import contextlib
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from forkguard.adapters.files import write_atomic
+from forkguard.adapters.files import locked, write_atomic
+from forkguard.adapters.git import GitRepository
 from forkguard.adapters.patch_folders import mail_patches, quilt_patches
 from forkguard.cli.compose import Project, open_project, patchset_store
+from forkguard.cli.compose_port import port_tools, pull_heads, scratch_tools
 from forkguard.cli.compose_stack import Writing, project_base, replay_tools, writing
 from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
 from forkguard.cli.talk import ConsoleTalk
@@ -14,7 +19,10 @@ from forkguard.core.commit_objects import PATCHSET_TRAILER
 from forkguard.core.findings import Side
 from forkguard.core.names import CommitHash, check_ref
 from forkguard.core.patchset import check_name
+from forkguard.core.pins import PinsImport, parse_pins
+from forkguard.core.porting import PortOptions
 from forkguard.core.replay import ReplayReport
+from forkguard.core.strangers import Doing
 from forkguard.errors import ExitCode, UsageProblem
 from forkguard.reports.stack_edit import (
     exported_json,
@@ -24,20 +32,37 @@ from forkguard.reports.stack_edit import (
     range_diff_json,
     range_diff_text,
 )
+from forkguard.reports.stack_pins import pins_json, pins_status, pins_text
+from forkguard.workflows.import_pins import import_pins
 from forkguard.workflows.replay import read_patches, replay
 from forkguard.workflows.replay_stack import ReplayTools
 from forkguard.workflows.stack_export import BRANCH, flat_files, point_branch, whole
 from forkguard.workflows.stack_import import Incoming, branch_patches, import_stack
 
 
-@click.command("import", short_help="Carry a branch, a quilt series or a folder of mails.")
+@click.command("import", short_help="Carry a branch, a quilt series, mails or pinned requests.")
 @click.option("--from-branch", metavar="REF", help="The commits of this branch that upstream has not.")
 @click.option(
     "--quilt", type=click.Path(path_type=Path), metavar="DIR", help="A quilt series: the folder of `series`."
 )
 @click.option("--am", "mails", type=click.Path(path_type=Path), metavar="DIR", help="A folder of numbered mails.")
+@click.option(
+    "--pins",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Pinned pull requests, NUMBER COMMIT a line; - reads them from stdin.",
+)
 @click.option("--base", metavar="REF", help="The commit that the patches stand on.  [default: the fork's base]")
 @click.option("--name", metavar="NAME", help="One patchset for all.  [default: one for each patch]")
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice([doing.value for doing in Doing]),
+    help="With --pins: what a request that is not merged may do, as for port (repeatable).",
+)
+@click.option(
+    "--force", is_flag=True, help="With --pins: also where a request brings a hazard that upstream has not."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @output_options(("text", "json"))
 @talk_options
@@ -47,8 +72,11 @@ def import_command(
     from_branch: str | None,
     quilt: Path | None,
     mails: Path | None,
+    pins: Path | None,
     base: str | None,
     name: str | None,
+    allow: tuple[str, ...],
+    force: bool,
     dry_run: bool,
     format_: str,
     output: Path | None,
@@ -65,14 +93,24 @@ def import_command(
       forkguard stack import --from-branch production
       forkguard stack import --quilt ../debian/patches
       forkguard stack import --am ../queue --base b10531
+      forkguard stack import --pins pins.txt
 
-    Exit status: 0 all applied; 1 some do not apply to the base, and were kept as they came.
+    The requests of --pins are ported in their order, each on top of those before it, as `forkguard port` does it;
+    a list that changed is imported again. Each stays at its pinned commit, wherever its head is now.
+
+    Exit status: 0 all applied; 1 some do not apply to the base, and were kept as they came, or a pinned request
+    conflicts or moved; 3 a request is not to be had, or nobody allowed what it does.
     """
-    if sum(each is not None for each in (from_branch, quilt, mails)) != 1:
-        raise UsageProblem(
-            "give one source: --from-branch REF, --quilt DIR or --am DIR",
-            hint="forkguard stack import --from-branch production",
-        )
+    _check_sources([from_branch, quilt, mails, pins], pins=pins, name=name, of_pins=bool(allow) or force)
+    if pins is not None:
+        with (
+            ConsoleTalk(color=color, verbose=verbose) as talk,
+            open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+        ):
+            options = PortOptions(dry_run=dry_run, allow=frozenset(allow), force=force)
+            found = _import_pins(project, pins, base=base, options=options, talk=talk)
+        deliver(pins_json(found) if format_ == "json" else pins_text(found), output=output)
+        return int(pins_status(found))
     with (
         ConsoleTalk(color=color, verbose=verbose) as talk,
         open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
@@ -98,6 +136,49 @@ def import_command(
     say = imported_json if format_ == "json" else imported_text
     deliver(say(made.patchsets, made.as_they_came, base=made.base), output=output)
     return int(ExitCode.FINDING if made.as_they_came else ExitCode.CLEAN)
+
+
+def _check_sources(sources: Sequence[object], *, pins: Path | None, name: str | None, of_pins: bool) -> None:
+    if sum(each is not None for each in sources) != 1:
+        raise UsageProblem(
+            "give one source: --from-branch REF, --quilt DIR, --am DIR or --pins FILE",
+            hint="forkguard stack import --from-branch production",
+        )
+    if pins is not None and name is not None:
+        raise UsageProblem("each pinned request is a patchset of its own", hint="leave --name out")
+    if pins is None and of_pins:
+        raise UsageProblem("--allow and --force are for --pins", hint="forkguard stack import --pins pins.txt")
+
+
+def _import_pins(
+    project: Project, file: Path, *, base: str | None, options: PortOptions, talk: ConsoleTalk
+) -> PinsImport:
+    text = sys.stdin.read() if str(file) == "-" else _text(file)
+    pins = parse_pins(text, name="stdin" if str(file) == "-" else str(file))
+    onto = project.fork_repo.resolve(check_ref(base)) if base else project_base(project)
+    with contextlib.ExitStack() as stack:
+        if options.dry_run:
+            tools = stack.enter_context(scratch_tools(project, talk))
+            plain = project.fork_repo
+        else:
+            stack.enter_context(locked(project.state_folder() / "port.lock", purpose="forkguard stack import"))
+            plain = stack.enter_context(GitRepository(project.fork_repo.path))
+            tools = port_tools(project, plain, talk)
+        return import_pins(
+            pins,
+            base=Side(base or onto[:10], onto),
+            upstream=project.upstream,
+            tools=tools,
+            remote=pull_heads(project, plain, looks_only=options.dry_run),
+            options=options,
+        )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"this list cannot be read: {error}", where=str(file)) from error
 
 
 def _of_branch(project: Project, ref: str, base: CommitHash, tools: ReplayTools) -> tuple[Incoming, ...]:

@@ -29,7 +29,8 @@ class Phase(StrEnum):
 class Journal(BaseModel):
     """One port in progress.
 
-    `skipped` are the picks that a person leaves out, `force` that new hazards were accepted.
+    `skipped` are the picks that a person leaves out, `force` that new hazards were accepted, `rebuild` that the
+    branch may move away from what its patchset was exported from.
 
     `resolved` holds the tree that a person made of each conflicting pick, by the pick's index;
     `files_before` what each patchset file held before (None: it was not there), by its path beside the
@@ -54,6 +55,7 @@ class Journal(BaseModel):
     resolved: Mapping[int, TreeHash] = {}
     skipped: tuple[int, ...] = ()
     force: bool = False
+    rebuild: bool = False
     tip: CommitHash | None = None
     branch_before: CommitHash | None = None
     files_before: Mapping[str, bytes | None] = {}

@@ -198,8 +198,10 @@ def series_with(text: str, entry: str, *, name: str) -> str:
     return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{entry}\n"
 
 
-def dep3_fields(*, origin: CommitHash, merged: bool) -> tuple[str, ...]:
+def dep3_fields(*, origin: CommitHash, merged: bool, landed: CommitHash | None = None) -> tuple[str, ...]:
     """The DEP-3 fields of a patch taken from upstream, as mail header lines; `git am` passes over them.
+
+    `landed` is the upstream commit by which it was merged, where that is another than `origin`.
 
     >>> dep3_fields(origin=CommitHash("ab"), merged=False)
     ('Origin: upstream, commit:ab', 'Forwarded: yes')
@@ -207,7 +209,7 @@ def dep3_fields(*, origin: CommitHash, merged: bool) -> tuple[str, ...]:
     start = f"Origin: upstream, commit:{origin}"
     if not merged:
         return (start, "Forwarded: yes")
-    return (start, "Forwarded: not-needed", f"Applied-Upstream: commit:{origin}")
+    return (start, "Forwarded: not-needed", f"Applied-Upstream: commit:{landed or origin}")
 
 
 def parse_dep3(patch: str) -> dict[str, str]:

@@ -59,7 +59,8 @@ class Source:
     """The change behind a request: what it is, where it was found, and the picks that make it, in order.
 
     `pull` is None for a commit or a patch that belongs to no request, and `name` then what its patchset is
-    called. `head` pins a request that may still move.
+    called. `head` pins a request that may still move. `landed` is upstream's commit of a merged request whose own
+    commits are picked.
     """
 
     pull: PullNumber | None
@@ -71,6 +72,7 @@ class Source:
     remark: str = ""
     name: str = ""
     head: CommitHash | None = None
+    landed: CommitHash | None = None
 
     @property
     def patchset(self) -> str:
@@ -140,7 +142,8 @@ class PortOptions:
 
     `force`: also where it brings a hazard along. `squash`: the commits of a request as one. `dry_run`: nothing
     outlives the run. `follow`: also where the head of an open request moved since it was pinned. `allow`: kinds of
-    strangers' doings that were looked at and are wanted.
+    strangers' doings that were looked at and are wanted. `pass_over`: a conflict is told, and no worktree is made
+    for it. `rebuild`: the branch may move away from the very commit that its patchset was exported from.
     """
 
     force: bool = False
@@ -148,6 +151,12 @@ class PortOptions:
     dry_run: bool = False
     follow: bool = False
     allow: frozenset[str] = frozenset()
+    pass_over: bool = False
+    rebuild: bool = False
+
+
+NO_ARCH = "no arch is touched, so no wiring rule was looked at"
+"""What is said of a change that the rules have nothing to do with."""
 
 
 def blocking(hazards: Hazards) -> tuple[Finding, ...]:

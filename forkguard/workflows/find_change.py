@@ -82,26 +82,24 @@ def find_change(pull: PullNumber, places: Places) -> Source:
 
     What is needed of another clone is fetched into the fork's objects.
     """
-    squash = _squash_commit(pull, places.upstream, places.tip)
+    squash = squash_commit(pull, places.upstream, places.tip)
     if squash is not None:
         places.fetch_tip()
-        return _from_history(pull, squash, places.bench)
+        return from_history(pull, squash, places.bench)
     info = places.forge.pull(pull) if places.forge else None
     if info is not None and info.merge is not None:
         return _from_merge(info, info.merge, places)
     for repository in (places.fork, places.upstream):
-        head = _pull_ref(pull, repository)
+        head = pull_ref(pull, repository)
         if head is None:
             continue
         places.fetch_tip()
         if repository is not places.fork:
             places.checkouts.fetch(repository.path, head[1], f"refs/forkguard/pull/{pull}")
-        found = _from_pull_ref(pull, ref=head[0], head=head[1], tip=places.tip, bench=places.bench)
+        found = from_pull_ref(pull, ref=head[0], head=head[1], tip=places.tip, bench=places.bench)
         return _as_the_forge_says(found, info) if info else found
     if info is not None:
-        found = _from_mails(_forge(places).patch(pull), where=_forge(places).name, places=places)
-        named = replace(found, pull=pull, kind=SourceKind.FORGE, title=info.title, name="", head=info.head)
-        return _as_the_forge_says(named, info)
+        return from_forge(info, places)
     raise _not_found(pull, fork=places.fork, other=places.other)
 
 
@@ -221,6 +219,13 @@ def _from_merge(info: PullInfo, merge: CommitHash, places: Places) -> Source:
     return replace(found, pull=info.pull, kind=SourceKind.FORGE, title=info.title, name="", state=info.state)
 
 
+def from_forge(info: PullInfo, places: Places) -> Source:
+    """A request as the forge hands it out: mails, put on a commit on which they apply."""
+    found = _from_mails(_forge(places).patch(info.pull), where=_forge(places).name, places=places)
+    named = replace(found, pull=info.pull, kind=SourceKind.FORGE, title=info.title, name="", head=info.head)
+    return _as_the_forge_says(named, info)
+
+
 def _as_the_forge_says(found: Source, info: PullInfo) -> Source:
     remarks = []
     if info.state is PullState.CLOSED:
@@ -234,14 +239,15 @@ def _as_the_forge_says(found: Source, info: PullInfo) -> Source:
 # -- history and refs ----------------------------------------------------------------------------------
 
 
-def _squash_commit(pull: PullNumber, upstream: Repository, tip: CommitHash) -> Commit | None:
+def squash_commit(pull: PullNumber, upstream: Repository, tip: CommitHash) -> Commit | None:
     """The oldest commit whose subject ends in the number; one that ends in it last comes before one that does not."""
     found = [commit for commit in upstream.mentions(f"(#{pull})", until=tip) if pull in pulls_in(commit.subject)]
     found.reverse()
     return min(found, key=lambda commit: commit.pull != pull, default=None)
 
 
-def _from_history(pull: PullNumber, squash: Commit, bench: Bench) -> Source:
+def from_history(pull: PullNumber, squash: Commit, bench: Bench) -> Source:
+    """A merged request by the commit that upstream made of it."""
     parents = bench.commit(squash.id).parents
     if not parents:
         raise CouldNotWork(
@@ -261,14 +267,16 @@ def _from_history(pull: PullNumber, squash: Commit, bench: Bench) -> Source:
     )
 
 
-def _pull_ref(pull: PullNumber, repository: Repository) -> tuple[str, CommitHash] | None:
+def pull_ref(pull: PullNumber, repository: Repository) -> tuple[str, CommitHash] | None:
+    """The ref that holds a request's head in a clone, and that head."""
     patterns = [f"refs/pull/{pull}/head", f"refs/forkguard/pull/{pull}"]
     patterns += [f"refs/remotes/*/{word}/{pull}" for word in ("pr", "pull")]
     patterns += [f"refs/remotes/*/{word}/{pull}/head" for word in ("pr", "pull")]
     return next(iter(repository.refs(*patterns).items()), None)
 
 
-def _from_pull_ref(pull: PullNumber, *, ref: str, head: CommitHash, tip: CommitHash, bench: Bench) -> Source:
+def from_pull_ref(pull: PullNumber, *, ref: str, head: CommitHash, tip: CommitHash, bench: Bench) -> Source:
+    """A request by its own commits up to `head`; `ref` is how messages call the place."""
     merge = bench.first_merge(head, tip)
     since = bench.merge_base(bench.commit(merge).parents[0], head) if merge else bench.merge_base(tip, head)
     if since == head:

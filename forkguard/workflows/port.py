@@ -42,21 +42,31 @@ def port(wanted: Wanted, *, fork: Side, upstream: Side, tools: PortTools, option
     moved since it was pinned; `CouldNotWork` where the change is not to be had, or is refused.
     """
     if not options.dry_run:
-        _settle_open_port(tools)
+        settle_open_port(tools)
     tools.talk.step("looking for the change")
-    base = tools.find_base()
-    places = Places(
+    source = find_source(wanted, places_of(tools, fork=fork, upstream=upstream))
+    source = squashed(source) if options.squash else source
+    return port_source(source, fork=fork, upstream=upstream, tools=tools, options=options)
+
+
+def places_of(tools: PortTools, *, fork: Side, upstream: Side) -> Places:
+    """Where a change is looked for that is to go on top of the fork's commit."""
+    return Places(
         fork=tools.fork,
         upstream=tools.upstream,
         tip=upstream.commit,
         onto=fork.commit,
-        base=base,
+        base=tools.find_base(),
         bench=tools.bench,
         checkouts=tools.checkouts,
         forge=tools.forge,
     )
-    source = find_source(wanted, places)
-    source = squashed(source) if options.squash else source
+
+
+def port_source(
+    source: Source, *, fork: Side, upstream: Side, tools: PortTools, options: PortOptions = PLAIN
+) -> PortReport:
+    """Port a change that was found; as `port` does it, where no port is in progress."""
     manifest = read_manifest(source.patchset, tools.patchsets)
     _check_pin(source, manifest, options)
     tools.patchsets.order()
@@ -66,11 +76,12 @@ def port(wanted: Wanted, *, fork: Side, upstream: Side, tools: PortTools, option
         fork=str(tools.fork.path),
         fork_ref=fork.ref,
         onto=fork.commit,
-        base=base,
+        base=tools.find_base(),
         branch=f"forkguard/{source.patchset}",
         patchset=source.patchset,
         upstream=upstream.commit,
         force=options.force,
+        rebuild=options.rebuild,
     )
     said = check_change(
         source,
@@ -79,7 +90,7 @@ def port(wanted: Wanted, *, fork: Side, upstream: Side, tools: PortTools, option
         ours=tools.bench.commit(fork.commit).tree,
         allow=options.allow,
     )
-    report = _run(journal, tools, dry_run=options.dry_run)
+    report = _run(journal, tools, dry_run=options.dry_run, pass_over=options.pass_over)
     return replace(report, notes=(*report.notes, *said))
 
 
@@ -126,12 +137,19 @@ def abort_port(pull: PullNumber | None, *, tools: PortTools) -> AbortReport:
     """Take back the port in progress: its worktree, and what it wrote if it was cut short while writing."""
     journal = _open_port(pull, tools, word="abort")
     if journal.phase is Phase.FINISHING:
-        if journal.tip is not None and journal.branch_before is None:
-            tools.checkouts.drop_branch(journal.branch, journal.tip)
+        if journal.tip is not None:
+            _take_branch_back(journal, journal.tip, tools)
         for name, content in journal.files_before.items():
             tools.patchsets.put(name, content)
     _close(journal, tools)
     return AbortReport(journal.source.pull, journal.source.label, journal.branch, journal.worktree)
+
+
+def _take_branch_back(journal: Journal, tip: CommitHash, tools: PortTools) -> None:
+    if journal.branch_before is None:
+        tools.checkouts.drop_branch(journal.branch, tip)
+    elif tools.checkouts.branch(journal.branch) == tip != journal.branch_before:
+        tools.checkouts.set_branch(journal.branch, journal.branch_before, before=tip)
 
 
 # -- ports in progress -----------------------------------------------------------------------------------
@@ -158,7 +176,7 @@ def _check_same_fork(journal: Journal, tools: PortTools) -> None:
         )
 
 
-def _settle_open_port(tools: PortTools) -> None:
+def settle_open_port(tools: PortTools) -> None:
     """Finish or undo what a killed run left; refuse where a person is still deciding."""
     journal = tools.journal.read()
     if journal is None:
@@ -192,13 +210,13 @@ def _place_name(journal: Journal) -> str:
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False) -> PortReport:
+def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False, pass_over: bool = False) -> PortReport:
     """Replay the picks, then stop for a person or write the result."""
     tools.talk.step(f"applying {journal.source.label} to {journal.fork_ref}")
     replay = _replay(journal, tools)
     if replay.stopped is not None:
-        if dry_run:
-            return replace(port_report(journal, replay, PortStatus.CONFLICT, tools), dry_run=True)
+        if dry_run or pass_over:
+            return replace(port_report(journal, replay, PortStatus.CONFLICT, tools), dry_run=dry_run)
         return _stop(journal, replay, tools)
     if not replay.made:
         return _nothing_made(journal, replay, tools)
@@ -296,7 +314,7 @@ def _finish(journal: Journal, replay: Replay, report: PortReport, tools: PortToo
         journal, replay.made, report=report, fork=tools.fork, bench=tools.bench, patchsets=tools.patchsets
     )
     before = tools.checkouts.branch(journal.branch)
-    if before not in (None, replay.tip):
+    if before not in (None, replay.tip, *_may_leave(journal, tools)):
         raise _branch_taken(journal.branch, tools)
     if journal.phase is not Phase.FINISHING:
         kept = {name: tools.patchsets.content(name) for name in files}
@@ -319,6 +337,15 @@ def _finish(journal: Journal, replay: Replay, report: PortReport, tools: PortToo
     _close(journal, tools)
     again = (f"{journal.branch} held this very commit already",) if journal.branch_before == replay.tip else ()
     return replace(report, notes=(*report.notes, *again))
+
+
+def _may_leave(journal: Journal, tools: PortTools) -> tuple[CommitHash, ...]:
+    """The commits that the branch may point at and be moved from: nothing of a person's is lost with them."""
+    if journal.phase is Phase.FINISHING:
+        return (journal.branch_before,) if journal.branch_before else ()
+    content = tools.patchsets.patches(journal.patchset)[-1:] if journal.rebuild else ()
+    words = content[0][1].split(b" ", 2) if content and content[0][1] else []
+    return (CommitHash(words[1].decode("ascii", "replace")),) if len(words) == 3 and words[0] == b"From" else ()
 
 
 def _point_branch(journal: Journal, replay: Replay, before: CommitHash | None, tools: PortTools) -> None:

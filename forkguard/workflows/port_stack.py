@@ -8,7 +8,7 @@ from forkguard.core.porting import PortOptions, PortReport, PortStatus, Source
 from forkguard.errors import CouldNotWork
 from forkguard.workflows.closure import find_prerequisites
 from forkguard.workflows.find_change import Places, Wanted, find_source
-from forkguard.workflows.port import port
+from forkguard.workflows.port import places_of, port
 from forkguard.workflows.port_report import changed_files
 from forkguard.workflows.port_tools import PLAIN, PortTools
 
@@ -23,16 +23,7 @@ def port_with_prerequisites(
 
     Ends behind the first that does not apply. Raises as `port` does, and `CouldNotWork` where it needs too much.
     """
-    places = Places(
-        fork=tools.fork,
-        upstream=tools.upstream,
-        tip=upstream.commit,
-        onto=fork.commit,
-        base=tools.find_base(),
-        bench=tools.bench,
-        checkouts=tools.checkouts,
-        forge=tools.forge,
-    )
+    places = places_of(tools, fork=fork, upstream=upstream)
     plan: dict[str, Wanted] = {}
     _plan(wanted, places, tools, plan=plan)
     reports: list[PortReport] = []

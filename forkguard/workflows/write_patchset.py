@@ -41,7 +41,7 @@ def new_files(
     base = patch_base(journal.base, journal.onto, fork)
     patches: dict[str, bytes | None] = {}
     for number, (commit, pick) in enumerate(made, 1):
-        headers = dep3_fields(origin=pick.commit, merged=merged)
+        headers = dep3_fields(origin=pick.commit, merged=merged, landed=journal.source.landed)
         file, content = bench.patch(commit, number=number, base=base, headers=headers)
         patches[f"{name}/{file}"] = content
     series = format_series([SeriesEntry(path.partition("/")[2]) for path in patches])

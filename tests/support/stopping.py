@@ -11,7 +11,7 @@ from pathlib import Path
 from forkguard.adapters.journals import JournalFile
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.worktrees import Worktrees
-from forkguard.cli import port as port_command
+from forkguard.cli import compose_port
 from forkguard.cli.compose import Project
 from forkguard.cli.main import invoke
 from forkguard.core.journal import Journal
@@ -92,7 +92,7 @@ def stopping_store(project: Project) -> StoppingPatchsets:
 
 if __name__ == "__main__":
     COUNTDOWN.left = int(sys.argv[1])
-    setattr(port_command, "JournalFile", StoppingJournal)  # noqa: B010  (the doubles take the adapters' places)
-    setattr(port_command, "Worktrees", StoppingWorktrees)  # noqa: B010
-    setattr(port_command, "patchset_store", stopping_store)  # noqa: B010
+    setattr(compose_port, "JournalFile", StoppingJournal)  # noqa: B010  (the doubles take the adapters' places)
+    setattr(compose_port, "Worktrees", StoppingWorktrees)  # noqa: B010
+    setattr(compose_port, "patchset_store", stopping_store)  # noqa: B010
     sys.exit(invoke(sys.argv[2:]))
