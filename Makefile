@@ -6,10 +6,11 @@ VENV   := .venv
 READY  := $(VENV)/.ready
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
-SOURCES := forkguard tests benchmarks
+SOURCES := forkguard tests benchmarks tools
+COMMITTED = $$(git log -1 --format=%ct)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-real test-full lint format bench docs lock clean
+.PHONY: help demo test test-real test-full lint format bench docs man lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,6 +42,9 @@ bench: $(READY) ## Ratios against git and other tools; BENCH="build gate" for th
 docs: $(READY) ## The pages, in ./site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html is the first page"
+
+man: $(READY) ## A man page for each command, in build/man
+	@SOURCE_DATE_EPOCH=$(COMMITTED) $(BIN)/python -m tools.manpages build/man
 
 lock: ## Choose package versions anew (needs uv)
 	uv pip compile pyproject.toml --group dev --group docs --group build --universal --python-version 3.11 \

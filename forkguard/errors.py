@@ -5,17 +5,26 @@ type next; the three parts are kept apart so that every report can show them in 
 """
 
 from enum import IntEnum
+from typing import Self
 
 
 class ExitCode(IntEnum):
-    """Exit statuses of every command; the numbers are a contract (see docs/reference)."""
+    """Exit statuses of every command; the numbers are a contract. `meaning` says what each means."""
 
-    CLEAN = 0
-    FINDING = 1
-    USAGE = 2
-    COULD_NOT = 3
-    BUG = 4
-    INTERRUPTED = 130
+    meaning: str
+
+    def __new__(cls, number: int, meaning: str) -> Self:
+        code = int.__new__(cls, number)
+        code._value_ = number
+        code.meaning = meaning
+        return code
+
+    CLEAN = 0, "clean, passed"
+    FINDING = 1, "a finding, a conflict, a red gate"
+    USAGE = 2, "wrong use, or a bad configuration file"
+    COULD_NOT = 3, "could not do the work: no upstream, no network, no compiler, time out"
+    BUG = 4, "a bug in forkguard"
+    INTERRUPTED = 130, "interrupted"
 
 
 class ForkguardError(Exception):

@@ -1,0 +1,1 @@
+"""What builds the documentation from the code; no part of the installed program."""
