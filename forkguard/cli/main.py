@@ -54,8 +54,7 @@ class LazyGroup(ProposingGroup):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 clean, 1 a finding or a conflict, 2 wrong use, 3 could not do the work, "
-    "4 a bug in forkguard, 130 interrupted.",
+    epilog="Exit status: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + ".",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="forkguard")
 def main() -> None:
