@@ -24,18 +24,25 @@ class RecordFolder:
     def sources(self) -> tuple[Source, ...]:
         """All records, oldest first; none where the root is not there."""
         found = []
-        try:
-            with os.scandir(self.root) as folders:
-                names = [one.name for one in folders if one.is_dir() and _FOLDER.fullmatch(one.name)]
-        except FileNotFoundError:
-            return ()
-        for name in sorted(names, key=record_order):
+        for name in self._folders():
             try:
                 about = (self.root / name / self._file).lstat()
             except OSError:
                 continue
             found.append(Source(self.kind, name, about.st_size, about.st_mtime_ns))
         return tuple(found)
+
+    def cut_off(self) -> tuple[str, ...]:
+        """The folders without a record, oldest first."""
+        return tuple(name for name in self._folders() if not os.path.lexists(self.root / name / self._file))
+
+    def _folders(self) -> tuple[str, ...]:
+        try:
+            with os.scandir(self.root) as folders:
+                names = [one.name for one in folders if one.is_dir() and _FOLDER.fullmatch(one.name)]
+        except FileNotFoundError:
+            return ()
+        return tuple(sorted(names, key=record_order))
 
     def read(self, name: str) -> bytes | str:
         """A record's bytes; a `str` says why it cannot be read."""

@@ -27,6 +27,7 @@ VERBS = {
     "verify": "Is this exact binary covered by a passing, fresh receipt? The check before a deployment.",
     "doctor": "What this machine and this project lack, and the command that mends it.",
     "nightly": "Fetch, drift, replay, build, gate, report; production is never touched.",
+    "report": "The pages to open in the morning: nights, patchsets, archs, gate runs, trends.",
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""

@@ -91,7 +91,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class SpeedRow:
-    """The counted runs of one arm at one task, in tokens per second; `spread`: the fastest over the slowest, less 1."""
+    """The counted runs of one arm at one task, in tokens per second; `spread` is fastest over slowest, less 1."""
 
     arm: str
     task: str
@@ -128,11 +128,6 @@ class History:
     nights: tuple[NightRow, ...]
     receipts: tuple[ReceiptRow, ...]
     skipped: tuple[Skipped, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing yet."""
-        return not (self.nights or self.receipts or self.skipped)
 
 
 def night_row(night: Night) -> NightRow:

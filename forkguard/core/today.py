@@ -1,0 +1,117 @@
+"""What needs a person today: a short list, worst first, each with the command that begins the work."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from forkguard.core.history_rows import RecordKind, Skipped
+from forkguard.core.nightly import Night, NightFinding, NightPatch, NightStep, NightVerdict, Outcome
+
+_TOLD = {NightStep.REPLAY, NightStep.DRIFT, NightStep.GATE, NightStep.COVERAGE}
+"""Steps whose findings are told one by one."""
+
+_SEVERITIES = ("crash", "corruption", "slow", "change", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing to do. `page` names the page that tells more: its kind (night, patchset, arch, receipt) and name.
+
+    `urgent`: it is why the night was not green.
+    """
+
+    what: str
+    command: str = ""
+    page: tuple[str, str] | None = None
+    urgent: bool = True
+
+
+def needs(night: Night | None, *, skipped: Sequence[Skipped] = (), cut_off: Sequence[str] = ()) -> tuple[Need, ...]:
+    """What to do after the newest night, and about records that cannot be read or were not finished."""
+    found = [*_records(skipped, cut_off)]
+    if night is not None:
+        found += [*_could_not(night), *_stack(night), *_gates(night), *_drift(night), *_later(night)]
+        if night.verdict is not NightVerdict.GREEN and not any(one.urgent for one in found):
+            found.insert(0, Need(night.reason, page=("night", night.id)))
+    return tuple(sorted(found, key=lambda one: not one.urgent))
+
+
+def _records(skipped: Sequence[Skipped], cut_off: Sequence[str]) -> Iterator[Need]:
+    if cut_off:
+        yield Need(f"the night {cut_off[-1]} has no record: it still runs, or was cut off", "forkguard nightly")
+    for one in skipped:
+        folder = "nightly" if one.kind is RecordKind.NIGHT else "receipts"
+        place = f".forkguard/{folder}/{one.name}"
+        yield Need(f"the {one.kind} {one.name} cannot be read ({one.why}); it counts as no result", f"ls -l {place}")
+
+
+def _could_not(night: Night) -> Iterator[Need]:
+    for step in night.steps:
+        found = step.outcome is Outcome.FOUND and step.name not in _TOLD
+        if step.outcome is Outcome.COULD_NOT or found:
+            yield Need(f"{step.name}: {step.detail}", step.hint, ("night", night.id))
+
+
+def _stack(night: Night) -> Iterator[Need]:
+    """Failures of one root are one thing to do."""
+    roots: dict[str, list[NightPatch]] = {}
+    for one in night.stack:
+        if one.status.failed:
+            roots.setdefault(one.breaking_commit or "", []).append(one)
+    packets = {(one.patchset, one.patch): one.resume for one in night.packets}
+    for breaking, patches in roots.items():
+        first = patches[0]
+        since = f" since upstream {breaking[:10]}" if breaking else ""
+        others = f", nor do {len(patches) - 1} more" if len(patches) > 1 else ""
+        resume = packets.get((first.patchset, first.patch), f"forkguard stack replay {first.patchset}")
+        yield Need(f"{first.label}: {first.status}{since}{others}", resume, ("patchset", first.patchset))
+    if night.uncovered:
+        count = len(night.uncovered)
+        noun = "commit" if count == 1 else "commits"
+        hint = next((step.hint for step in night.steps if step.name is NightStep.COVERAGE and step.hint), "")
+        yield Need(
+            f"{count} {noun} of the fork that no patchset covers", hint or "forkguard stack import",
+            ("night", night.id),
+        )  # fmt: skip
+
+
+def _gates(night: Night) -> Iterator[Need]:
+    hint = next((step.hint for step in night.steps if step.name is NightStep.GATE), "")
+    for gate in night.gate:
+        if gate.verdict == "pass":
+            continue
+        bad = next((check for check in gate.checks if check.verdict != "pass"), None)
+        told = f": {bad.name}, {bad.detail}" if bad is not None else ""
+        page = ("receipt", gate.receipt.partition("/")[0]) if gate.receipt else ("night", night.id)
+        yield Need(
+            f"the gate of {gate.arch} is {gate.verdict}{told}", hint or f"forkguard gate --arch {gate.arch}", page
+        )
+
+
+def _drift(night: Night) -> Iterator[Need]:
+    counting: dict[str, list[NightFinding]] = {}
+    for one in night.drift.findings if night.drift is not None else ():
+        if one.counts:
+            counting.setdefault(one.arch, []).append(one)
+    for arch, findings in counting.items():
+        tally = [(name, sum(one.severity == name for one in findings)) for name in _SEVERITIES]
+        told = ", ".join(f"{count} {name}" for name, count in tally if count)
+        yield Need(f"drift in {arch}: {told}", f"forkguard drift --arch {arch}", ("arch", arch))
+
+
+def _later(night: Night) -> Iterator[Need]:
+    for one in night.retire:
+        landed = f" ({one.landed_in[:10]})" if one.landed_in else ""
+        yield Need(
+            f"{one.patchset} has landed upstream{landed}", one.command, ("patchset", one.patchset), urgent=False
+        )
+    for follow in night.follow_ups:
+        if follow.new:
+            pull = f"#{follow.pr} " if follow.pr else ""
+            told = f"upstream {pull}came after what {follow.patchset} carries: {follow.why}"
+            yield Need(
+                told, f"forkguard port {follow.pr}" if follow.pr else "", ("patchset", follow.patchset), urgent=False
+            )
+    for pin in night.pins:
+        if pin.head is not None and pin.head != pin.pinned:
+            told = f"{pin.patchset} is pinned to an older head of #{pin.pr}, which is {pin.state}: {pin.why}"
+            yield Need(told, f"forkguard port {pin.pr}", ("patchset", pin.patchset), urgent=False)
