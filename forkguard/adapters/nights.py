@@ -53,6 +53,19 @@ class NightFolder:
                 if found is not None:
                     yield found
 
+    def last(self) -> tuple[Night | None, tuple[str, ...]]:
+        """The newest record that can be read (None: there is none), and what is wrong with those behind it."""
+        wrong = []
+        for night in reversed(self.ids()):
+            try:
+                found = self.read(night)
+            except CouldNotWork as error:
+                wrong.append(f"{error.what} ({error.where})")
+            else:
+                if found is not None:
+                    return found, tuple(wrong)
+        return None, tuple(wrong)
+
     def unfinished(self) -> tuple[str, ...]:
         """The nights whose folder holds no record."""
         return tuple(night for night in self.ids() if not (self.root / night / RECORD_NAME).exists())

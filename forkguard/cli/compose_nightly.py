@@ -294,7 +294,8 @@ def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: st
 def _draft(place: NightPlace) -> Draft:
     nights = place.nights
     said = close_cut_off(nights)
-    last = next(nights.newest_first(), None)
+    last, wrong = nights.last()
+    said = (*said, *wrong)
     started = now()
     if last is not None and last.started > moment(started):
         said = (*said, f"the clock is behind that of the night {last.id}, which began at {last.started}")

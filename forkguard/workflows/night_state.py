@@ -129,7 +129,7 @@ class Draft:
         return Night(
             id=self.id,
             started=moment(self.started),
-            finished=moment(finished),
+            finished=moment(max(finished, self.started)),  # the clock may have gone backwards
             verdict=verdict,
             reason=reason,
             story=story,

@@ -76,7 +76,7 @@ def _run(name: NightStep, step: Step, means: NightMeans, draft: Draft) -> StepRe
 
 
 def _result(name: NightStep, end: StepEnd, *, began: datetime, ended: datetime) -> StepResult:
-    return StepResult(name, end.outcome, moment(began), moment(ended), end.detail, end.where, end.hint)
+    return StepResult(name, end.outcome, moment(began), moment(max(began, ended)), end.detail, end.where, end.hint)
 
 
 def conclude(nights: NightStore, draft: Draft, *, finished: datetime) -> Night:

@@ -9,9 +9,12 @@ from typing import Any
 
 import jsonschema
 
+from forkguard.adapters.gguf_files import write_model
+from forkguard.workflows.probe import write_probe
 from tests.support.commands import Outcome, forkguard
 from tests.support.porting import Desk
 from tests.support.repos import GitFolder
+from tests.support.scripted_server import Behaviour, write_server
 from tests.support.stacks import NOTES, SCHEMAS, Queue, new_queue, notes
 
 BRANCH = "forkguard/candidate/"
@@ -105,3 +108,46 @@ def copy_nights(source: Nights, folder: Path) -> Nights:
         clone.git("remote", "set-url", "upstream", f"file://{upstream.path}")
         clone.git("update-index", "-q", "--refresh")
     return Nights(Queue(upstream, fork, author, Desk(folder / queue.desk.path.name), queue.base))
+
+
+CMAKE = """cmake_minimum_required(VERSION 3.14)
+project(scripted NONE)
+set(SERVER ${CMAKE_BINARY_DIR}/bin/llama-server)
+add_custom_target(llama-server COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/llama-server ${SERVER})
+"""
+GATE = """
+[arch.heron.gate]
+target = "target.gguf"
+draft = "draft.gguf"
+widths = [3]
+slots = [1]
+prompts = "prompts.toml"
+timeout = 20
+"""
+
+
+def new_gated_nights(folder: Path) -> Nights:
+    """As `new_nights`, with an upstream whose build gives a scripted server, and models for its gate."""
+    nights = Nights(new_queue(folder))
+    write_gate(nights)
+    nights.carry("one", {NOTES: notes({3: "ours: three"})})
+    nights.settings("")
+    return nights
+
+
+def write_gate(nights: Nights) -> None:
+    """Let upstream and the fork build, and the map gate."""
+    server = write_server(nights.desk.parent / "made", Behaviour())
+    files = {"CMakeLists.txt": CMAKE, "llama-server": server.read_bytes()}
+    nights.upstream.write(files)
+    (nights.upstream.path / "llama-server").chmod(0o755)
+    base = nights.upstream.commit("build : a server (#103)", files)
+    for clone in (nights.fork, nights.queue.author):
+        clone.git("pull", "-q", "--ff-only", "upstream", "master")
+    nights.queue.base = base
+    with (nights.desk / "upstream-map.toml").open("a") as file:
+        file.write(GATE)
+    pair = write_probe("lfm2", nights.desk, write=write_model)
+    Path(pair.target.path).rename(nights.desk / "target.gguf")
+    Path(pair.draft.path if pair.draft is not None else "").rename(nights.desk / "draft.gguf")
+    (nights.desk / "prompts.toml").write_text('[[prompt]]\nname = "one"\ntext = "One?"\ntokens = 9\n')
