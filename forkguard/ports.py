@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from forkguard.core.nightly import Night
     from forkguard.core.patchset import Manifest, SeriesEntry
     from forkguard.core.replay import Touch
+    from forkguard.core.replay_journal import ReplayJournal
     from forkguard.core.trees import TreeEntry
 
 
@@ -198,6 +199,14 @@ class PortJournal(Protocol):
     def remove(self) -> None: ...
 
 
+class OpenReplay(Protocol):
+    """The journal of the replay in progress; see `forkguard.adapters.journals.ReplayJournalFile`."""
+
+    def read(self) -> "ReplayJournal | None": ...
+    def write(self, journal: "ReplayJournal") -> None: ...
+    def remove(self) -> None: ...
+
+
 class PatchsetStore(Protocol):
     """The files of the patch stack; see `forkguard.adapters.patchsets.PatchsetFolder`."""
 
@@ -232,7 +241,7 @@ class ResolutionStore(Protocol):
     """The resolutions beside the map; see `forkguard.adapters.resolutions.ResolutionFolder`."""
 
     def content(self, name: str) -> bytes | None: ...
-    def put(self, name: str, content: bytes) -> None: ...
+    def put(self, name: str, content: bytes | None) -> None: ...
 
 
 class Forge(Protocol):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from forkguard.adapters.files import write_atomic
 from forkguard.core.journal import Journal, dump_journal, parse_journal
+from forkguard.core.replay_journal import ReplayJournal, dump_replay_journal, parse_replay_journal
 from forkguard.errors import CouldNotWork
 
 
@@ -15,13 +16,8 @@ class JournalFile:
 
     def read(self) -> Journal | None:
         """The journal, or None where no port is in progress. Raises `CouldNotWork` for one that cannot be read."""
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        except (OSError, UnicodeDecodeError) as error:
-            raise CouldNotWork("the journal of a port cannot be read", where=str(self.path)) from error
-        return parse_journal(text, name=str(self.path))
+        text = _text(self.path, of="port")
+        return None if text is None else parse_journal(text, name=str(self.path))
 
     def write(self, journal: Journal) -> None:
         """Record how far the port is."""
@@ -30,3 +26,32 @@ class JournalFile:
     def remove(self) -> None:
         """The port is over."""
         self.path.unlink(missing_ok=True)
+
+
+class ReplayJournalFile:
+    """The journal of the replay in progress: one file, there exactly while a replay is in progress."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> ReplayJournal | None:
+        """The journal, or None where no replay is in progress. Raises `CouldNotWork` for one that cannot be read."""
+        text = _text(self.path, of="replay")
+        return None if text is None else parse_replay_journal(text, name=str(self.path))
+
+    def write(self, journal: ReplayJournal) -> None:
+        """Record how far the replay is."""
+        write_atomic(self.path, dump_replay_journal(journal))
+
+    def remove(self) -> None:
+        """The replay is over."""
+        self.path.unlink(missing_ok=True)
+
+
+def _text(path: Path, *, of: str) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CouldNotWork(f"the journal of a {of} cannot be read", where=str(path)) from error

@@ -22,6 +22,9 @@ class ResolutionFolder:
             problem = f"cannot read this resolution: {error.strerror or error}"
             raise CouldNotWork(problem, where=str(self.root / name)) from error
 
-    def put(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all."""
-        write_atomic(self.root / name, content)
+    def put(self, name: str, content: bytes | None) -> None:
+        """Write a file, whole or not at all; None removes it."""
+        if content is None:
+            (self.root / name).unlink(missing_ok=True)
+        else:
+            write_atomic(self.root / name, content)

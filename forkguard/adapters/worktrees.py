@@ -28,11 +28,15 @@ _PLAIN_CHECKOUT = (
 
 
 class Worktrees:
-    """The fork's repository as far as forkguard writes to it; checkouts lie under `folder`."""
+    """The fork's repository as far as forkguard writes to it; checkouts lie under `folder`.
 
-    def __init__(self, fork: GitRepository, folder: Path) -> None:
+    `verb` is the command that goes on with what a person decides, as errors name it.
+    """
+
+    def __init__(self, fork: GitRepository, folder: Path, *, verb: str = "forkguard port") -> None:
         self._fork = fork
         self._folder = folder
+        self._verb = verb
 
     # -- refs ----------------------------------------------------------------------------------------
 
@@ -122,7 +126,9 @@ class Worktrees:
         Raises `UsageProblem` where a conflict is not decided yet.
         """
         if not (place / ".git").is_file():
-            raise CouldNotWork("the worktree of this port is gone", where=str(place), hint="forkguard port --abort")
+            raise CouldNotWork(
+                "the worktree of this conflict is gone", where=str(place), hint=f"{self._verb} --abort"
+            )
         unmerged = self._unmerged(place)
         for path in conflicted:
             self._check_decided(place, path, unmerged=path in unmerged, merged=merged)
@@ -141,14 +147,14 @@ class Worktrees:
             raise UsageProblem(
                 "conflict markers are left",
                 where=f"{file}:{line}",
-                hint="edit the file, then: forkguard port --continue   (or: forkguard port --abort)",
+                hint=f"edit the file, then: {self._verb} --continue   (or: {self._verb} --abort)",
             )
         if unmerged and not self._was_marked(path, merged):
             raise UsageProblem(
                 f"{path} is not decided: it conflicts as a whole, without markers",
                 where=str(file),
                 hint=f"git -C {place} add {path}  to keep it as it lies there, or git -C {place} rm {path}; "
-                "then forkguard port --continue",
+                f"then {self._verb} --continue",
             )
 
     def _was_marked(self, path: TreePath, merged: TreeHash) -> bool:

@@ -12,6 +12,7 @@ from forkguard.adapters.forge import check_url
 from forkguard.adapters.git import GitRepository
 from forkguard.cli.compose import open_project
 from forkguard.cli.compose_port import port_tools, scratch_tools
+from forkguard.cli.compose_replay import say_open_replay
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
@@ -98,6 +99,7 @@ def command(
         project = stack.enter_context(
             open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref)
         )
+        say_open_replay(project, talk)
         if dry_run:
             tools = stack.enter_context(scratch_tools(project, talk))
         else:

@@ -1,10 +1,12 @@
 """`forkguard status`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from forkguard.cli.compose import latest_receipt, open_project, patchset_store
+from forkguard.cli.compose_replay import open_works
 from forkguard.cli.options import deliver, output_options, project_options
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.reports.status import status_json, status_text
@@ -42,4 +44,5 @@ def command(
             receipt=latest_receipt(project),
             talk=talk,
         )
+        report = replace(report, open=open_works(project))
     deliver(status_json(report) if format_ == "json" else status_text(report), output=output)

@@ -12,6 +12,7 @@ from forkguard.core.commits import Commit
 from forkguard.core.findings import Side
 from forkguard.core.fitting import Files, Version
 from forkguard.core.hunks import FileChange, FileKind, lines_of
+from forkguard.core.merges import Merged
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.patch_mail import PatchMail
 
@@ -80,7 +81,8 @@ class PatchResult:
 
     `how` says by what it applies (exact, offset, three-way, ...) or what shows that it landed. `needs` are the failed
     patches that an untested one builds on. `touched` are upstream's commits to the files of a patch whose base
-    blob is missing. `commit` is the replayed commit; None where the result does not hold the patch.
+    blob is missing. `commit` is the replayed commit; None where the result does not hold the patch. `merged` is the
+    merge that a person would have to decide.
     """
 
     patch: StackPatch
@@ -93,6 +95,7 @@ class PatchResult:
     broken: Break | None = None
     note: str = ""
     commit: CommitHash | None = None
+    merged: Merged | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,27 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenConflict:
+    """The conflict of a patch that waits for a person in a worktree (empty: it is not made yet).
+
+    `decided` and `skipped` are the patches (PATCHSET/PATCH) that a person is done with in this replay.
+    """
+
+    patch: str
+    subject: str
+    onto: str
+    worktree: str
+    paths: tuple[TreePath, ...]
+    decided: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A whole replay. `tip` holds every patch that could be kept, on top of `onto`; `replays` counts trials."""
+    """A whole replay. `tip` holds every patch that could be kept, on top of `onto`; `replays` counts trials.
+
+    `open` is the conflict that waits for a person, of this replay or of an earlier one.
+    """
 
     base: Commit
     onto: Side
@@ -117,11 +139,21 @@ class ReplayReport:
     tip: CommitHash
     replays: int
     notes: tuple[str, ...] = ()
+    open: OpenConflict | None = None
 
     @property
     def failed(self) -> bool:
         """Whether any patch of the stack is not in the result although upstream lacks it."""
         return any(result.status.failed for result in self.results)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayEnd:
+    """A replay that was given up: the patch that was open, and what became of the resolutions made in it."""
+
+    patch: str
+    taken_back: int
+    kept: int
 
 
 @dataclass(frozen=True, slots=True)

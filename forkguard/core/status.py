@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from forkguard.core.commits import Commit
 from forkguard.core.findings import Base, Side
 from forkguard.core.names import CommitHash
+from forkguard.core.open_work import OpenWork
 from forkguard.errors import CouldNotWork
 
 
@@ -45,7 +46,10 @@ class ReceiptSummary:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """Where the fork stands. `behind` and `ahead` count the commits of upstream and of the fork since the base."""
+    """Where the fork stands. `behind` and `ahead` count the commits of upstream and of the fork since the base.
+
+    `open` is what was begun and is not finished.
+    """
 
     fork: Side
     upstream: Side
@@ -56,6 +60,7 @@ class StatusReport:
     uncovered: tuple[Commit, ...]
     stack: tuple[StackEntry, ...]
     receipt: ReceiptSummary | None
+    open: tuple[OpenWork, ...] = ()
 
 
 def uncovered_commits(

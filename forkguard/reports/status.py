@@ -3,6 +3,7 @@
 import json
 
 from forkguard.core.commits import Commit
+from forkguard.core.open_work import OpenWork
 from forkguard.core.status import StatusReport
 from forkguard.reports.plain import counted, printable
 
@@ -51,6 +52,7 @@ def status_json(report: StatusReport) -> str:
             "started": report.receipt.started,
             "commit": report.receipt.commit,
         },
+        "open": [{"what": each.what, "where": each.where, "next": each.hint} for each in report.open],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -68,6 +70,7 @@ def status_text(report: StatusReport) -> str:
         *_uncovered(report),
         "nightly   none yet",
         _receipt(report),
+        *(line for each in report.open for line in _open(each)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -96,6 +99,11 @@ def _uncovered(report: StatusReport) -> list[str]:
     lines = [f"uncovered {counted(count, 'commit')} of the fork that no patchset covers"]
     lines += [f"  {_line(commit)}" for commit in report.uncovered[:_MOST_SHOWN]]
     return lines + ([f"  and {count - _MOST_SHOWN} more (--format json lists all)"] if count > _MOST_SHOWN else [])
+
+
+def _open(work: OpenWork) -> list[str]:
+    where = f" in {printable(work.where)}" if work.where else ""
+    return [f"open      {printable(work.what)}{where}", f"          {work.hint}"]
 
 
 def _receipt(report: StatusReport) -> str:

@@ -1,6 +1,6 @@
 """Replaying the patch stack on another upstream commit, in memory: every patch is tried, none stops the others."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from forkguard.core.commit_objects import PATCHSET_TRAILER
@@ -28,6 +28,7 @@ from forkguard.workflows.replay_stack import ReplayTools, Stack
 ACTIVE = (PatchsetState.PROPOSED, PatchsetState.CARRIED)
 """The states of the patchsets that make the fork."""
 
+_SKIPPED = "left out (--skip)"
 _VERIFY = "forkguard stack verify  says what is wrong"
 
 
@@ -49,19 +50,26 @@ def read_patches(patchsets: PatchsetStore) -> tuple[StackPatch, ...]:
 
 
 def replay(
-    patches: Sequence[StackPatch], *, base: CommitHash, onto: Side, tools: ReplayTools, bisect: bool = True
+    patches: Sequence[StackPatch],
+    *,
+    base: CommitHash,
+    onto: Side,
+    tools: ReplayTools,
+    bisect: bool = True,
+    skipped: Collection[str] = (),
 ) -> ReplayReport:
     """Try every patch on `onto`; what fails is left out, and what can be tried without it is.
 
-    `bisect`: look for the upstream commit that broke each conflicting patch.
+    `bisect`: look for the upstream commit that broke each conflicting patch. `skipped` are patches (PATCHSET/PATCH)
+    that a person leaves out.
     """
     tools.talk.step(f"reading upstream from {base[:10]} to {onto.ref}")
     stack = Stack(patches, tools, base=base, onto=onto.commit)
     landed = LandedCommits(stack, tools)
-    results, kept = _try_all(stack, tools, landed)
+    results, kept = _try_all(stack, tools, landed, skipped=skipped)
     squashed = _squashed(stack, results)
     if squashed:
-        results, kept = _try_all(stack, tools, landed, squashed)
+        results, kept = _try_all(stack, tools, landed, skipped=skipped, squashed=squashed)
     if bisect:
         results = [_with_cause(result, index, stack, tools) for index, result in enumerate(results)]
     steps = [(each.patch.mail.author, replayed_message(each.patch), files) for each, files in kept]
@@ -97,7 +105,12 @@ _Kept = list[tuple[PatchResult, Versions]]
 
 
 def _try_all(
-    stack: Stack, tools: ReplayTools, landed: LandedCommits, squashed: frozenset[str] = frozenset()
+    stack: Stack,
+    tools: ReplayTools,
+    landed: LandedCommits,
+    *,
+    skipped: Collection[str],
+    squashed: Collection[str] = (),
 ) -> tuple[list[PatchResult], _Kept]:
     state = stack.state()
     results: list[PatchResult] = []
@@ -107,6 +120,9 @@ def _try_all(
         if patch.patchset in squashed:
             how = "every line that its patchset adds came, every line that it removes went"
             results.append(PatchResult(patch, PatchStatus.LANDED, how))
+            continue
+        if patch.label in skipped:
+            results.append(PatchResult(patch, PatchStatus.CONFLICT, note=_SKIPPED))
             continue
         tried = stack.attempt(index, state)
         if not tried.applies or stack.came(index, state):
@@ -124,7 +140,7 @@ def _try_all(
 
 
 def _classified(patch: StackPatch, tried: Tried, earlier: Sequence[PatchResult]) -> PatchResult:
-    result = PatchResult(patch, tried.status, tried.how, tried.troubles)
+    result = PatchResult(patch, tried.status, tried.how, tried.troubles, merged=tried.merged)
     if tried.applies:
         return result
     places = tried.troubles or [Trouble(path, None, "", "") for path in patch.mail.paths]
@@ -155,7 +171,7 @@ def _with_cause(result: PatchResult, index: int, stack: Stack, tools: ReplayTool
     """A failure with the upstream commit that brought it, or those that touched a file whose blob is missing."""
     if result.status is PatchStatus.MISSING_BLOB:
         return replace(result, touched=touching(stack, index, tools.repo))
-    if result.status is not PatchStatus.CONFLICT:
+    if result.status is not PatchStatus.CONFLICT or result.note == _SKIPPED:
         return result
     tools.talk.step(f"looking for the upstream commit that broke {result.patch.label}")
     found = search_break(stack, index, tools.repo)

@@ -105,12 +105,20 @@ def test_the_text_says_it_too(queue: Queue) -> None:
     outcome = queue.desk.run("stack", "replay")
 
     assert outcome.status == 1
-    assert "  1. conflict     ours: one\n     one/0001-ours-one.patch\n" in outcome.out
-    assert (
-        f"     broken by {breaking[:10]} notes : reword ten (#301) (2026-01-01); not by its parent {queue.base[:10]}"
-        in (outcome.out)
+    assert "  1  conflict      one  ours: one\n" in outcome.out
+    assert outcome.out.endswith(
+        "Failures by root\n"
+        f"  1 patch broken by {breaking[:10]} notes : reword ten (#301) (2026-01-01), "
+        f"not by its parent {queue.base[:10]}\n"
+        "    1  conflict      one\n"
+        f"      {NOTES}:10  both sides changed these lines\n"
+        "\n"
+        "1 conflict; 2 replays\n"
+        "\n"
+        "Next\n"
+        f"  git show {breaking[:10]}  shows what broke one/0001-ours-one.patch\n"
+        "  forkguard stack replay --onto upstream/master --resolve one  opens its conflict in a worktree\n"
     )
-    assert outcome.out.endswith(f"Next\n  git show {breaking[:10]}  shows what broke one/0001-ours-one.patch\n")
 
 
 def test_among_400_commits_the_breaking_one_takes_at_most_twice_the_logarithm(queue: Queue) -> None:

@@ -96,11 +96,11 @@ def held(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def run_stopping(folder: Path, writes: int, *words: str) -> int:
+def run_stopping(folder: Path, writes: int, *words: str, module: str = "stopping_stack") -> int:
     """A command in a process that is killed just before that many files were written; its status."""
     environment = frozen_environment() | {"PYTHONPATH": str(SCHEMAS.parents[1])}
     return subprocess.run(
-        [sys.executable, "-m", "tests.support.stopping_stack", str(writes), *words],
+        [sys.executable, "-m", f"tests.support.{module}", str(writes), *words],
         cwd=folder, env=environment, capture_output=True, check=False, timeout=120,
     ).returncode  # fmt: skip
 
