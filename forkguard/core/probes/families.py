@@ -77,7 +77,7 @@ _READ = ("simple", "dspark", "dflash", "eagle3", "ngram-simple")
 LLAMA = Family(
     "llama", Kind.DENSE, ("all",),
     {"all": (ATTN_NORM, FFN_NORM, *FEED, *SHARP_ATTENTION)},
-    (Size("small", 4, 73), Size("deep", 24, 30, (1, 13), 64)), _READ, entries=(GROUPED,),
+    (Size("small", 4, 73), Size("deep", 24, 29, (1, 13), 64)), _READ, entries=(GROUPED,),
 )  # fmt: skip
 MIXTRAL = Family(
     "mixtral", Kind.MOE, ("all",),
@@ -103,7 +103,7 @@ GEMMA3 = Family(
             weight("post_ffw_norm", WIDTH, by=Fill(5, 5, 10, mixed=True)),
         )
     },
-    (Size("small", 4, 105), Size("deep", 24, 30)), _PLAIN, entries=(GROUPED, *HEAD_SIZE, *WINDOW), embedding_shift=10,
+    (Size("small", 4, 105), Size("deep", 24, 42)), _PLAIN, entries=(GROUPED, *HEAD_SIZE, *WINDOW), embedding_shift=10,
 )  # fmt: skip
 PHI3 = Family(
     "phi3", Kind.DENSE, ("all",),
@@ -160,7 +160,7 @@ _LATENT_MOE = (*_LATENT_ATTENTION, *MIXTURE, ROUTER_BIAS, *shared_expert())
 DEEPSEEK2 = Family(
     "deepseek2", Kind.MLA, ("moe",),
     {"dense": (*_LATENT_ATTENTION, *FEED), "moe": _LATENT_MOE},
-    (Size("small", 4, 60), Size("deep", 24, 30)), ("mtp", *_PLAIN), lead=("dense",),
+    (Size("small", 4, 60), Size("deep", 24, 29)), ("mtp", *_PLAIN), lead=("dense",),
     entries=(
         Entry("attention.head_count_kv", Stored.U32, 1),
         Entry("attention.q_lora_rank", Stored.U32, _LATENT),

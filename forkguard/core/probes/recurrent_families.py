@@ -101,7 +101,7 @@ LFM2MOE = Family(
         "conv": (ATTN_NORM, FFN_NORM, *_SIGMOID_MIXTURE, *_SHORT_CONVOLUTION),
         "attention": (ATTN_NORM, FFN_NORM, *_SIGMOID_MIXTURE, *QK_NORMS, *ATTENTION),
     },
-    (Size("small", 4, 89, (1, 3), 8), Size("deep", 24, 30, (1, 13), 64)),
+    (Size("small", 4, 89, (1, 3), 8), Size("deep", 24, 36, (1, 13), 64)),
     ("dspark", "simple", "dflash", "eagle3", "ngram-simple"), lead=("dense",), head=_LFM2_HEAD,
     entries=(
         _sparse_heads(dense=0, conv=0, attention=KV_HEADS), _LFM2_CACHE, *MIXED, EXPERT_SIZE,
@@ -110,12 +110,12 @@ LFM2MOE = Family(
 )  # fmt: skip
 MAMBA_ = Family(
     "mamba", Kind.RECURRENT, ("all",), {"all": (ATTN_NORM, *mamba(_RANK))},
-    (Size("small", 4, 38), Size("deep", 24, 30)), _PLAIN,
+    (Size("small", 4, 38), Size("deep", 24, 15)), _PLAIN,
     entries=(*_HEADLESS, Entry("feed_forward_length", Stored.U32, 0), *_MAMBA),
 )  # fmt: skip
 MAMBA2_ = Family(
     "mamba2", Kind.RECURRENT, ("all",), {"all": (ATTN_NORM, *MAMBA2)},
-    (Size("small", 4, 113), Size("deep", 24, 30)), _PLAIN,
+    (Size("small", 4, 113), Size("deep", 24, 46)), _PLAIN,
     entries=(*_HEADLESS, Entry("feed_forward_length", Stored.U32, 0), *_MAMBA2),
 )  # fmt: skip
 
@@ -148,14 +148,14 @@ RWKV7 = Family(
             weight("channel_mix_value", WIDTH, FEED_FORWARD, by=OUT),
         )
     },
-    (Size("small", 4, 82), Size("deep", 24, 30)), _PLAIN,
+    (Size("small", 4, 82), Size("deep", 24, 31)), _PLAIN,
     head=(
         EMBEDDING, norm("token_embd_norm", value=0.578), bias("token_embd_norm", WIDTH, by=flat(0)),
         norm("output_norm", value=2.0), bias("output_norm", WIDTH, by=flat(0)), OUTPUT,
     ),
     entries=(
         *_HEADLESS, *MEAN_NORMS,
-        Entry("wkv.head_size", Stored.U32, HEAD), Entry("token_shift_count", Stored.U32, 2),
+        Entry("wkv.head_size", Stored.U32, WIDTH), Entry("token_shift_count", Stored.U32, 2),
         *(
             Entry(f"attention.{name}_lora_rank", Stored.U32, _LORA)
             for name in ("decay", "iclr", "value_residual_mix", "gate")
@@ -191,11 +191,11 @@ GRANITE_HYBRID = Family(
 NEMOTRON_H = Family(
     "nemotron_h", Kind.HYBRID, ("mamba", "feed", "attention", "feed"),
     {
-        "mamba": (ATTN_NORM, *MAMBA2),
-        "feed": (ATTN_NORM, *UNGATED_FEED),
-        "attention": (ATTN_NORM, *SHARP_ATTENTION),
+        "mamba": (ATTN_NORM, *MAMBA2[:-1], weight("ssm_out", WIDTH, INNER, by=WIDE_OUT)),
+        "feed": (ATTN_NORM, UNGATED_FEED[0], weight("ffn_down", WIDTH, FEED_FORWARD, by=OUT)),
+        "attention": (ATTN_NORM, *SHARP_ATTENTION[:-1], weight("attn_output", WIDTH, WIDTH, by=WIDE_OUT)),
     },
-    (Size("small", 8, 44), Size("deep", 24, 40, (1, 13), 64)), _READ,
+    (Size("small", 8, 48), Size("deep", 24, 28, (1, 13), 64)), _READ,
     entries=(
         _sparse_heads(mamba=0, feed=0, attention=KV_HEADS),
         Entry("feed_forward_length", Stored.ARRAY, PerBlock({"mamba": 0, "feed": FEED_FORWARD, "attention": 0})),
@@ -239,7 +239,7 @@ QWEN35 = Family(
         ),
         "attention": _QWEN35_ATTENTION,
     },
-    (Size("small", 4, 61), Size("deep", 24, 30, (1, 13), 64)), ("mtp", *_READ),
+    (Size("small", 4, 61), Size("deep", 24, 23, (1, 13), 64)), ("mtp", *_READ),
     entries=(*_DELTA_ENTRIES, Entry("rope.dimension_sections", Stored.ARRAY, (4, 2, 2, 0))),
     mtp=(*_QWEN35_ATTENTION, *AHEAD),
 )  # fmt: skip
@@ -251,7 +251,7 @@ QWEN3NEXT = Family(
         "delta": (*_NEXT_FEED, *_DELTA_NET, weight("ssm_ba", 2 * HEADS, WIDTH, by=IN)),
         "attention": _NEXT_ATTENTION,
     },
-    (Size("small", 4, 62), Size("deep", 24, 30, (1, 13), 64)), ("mtp", *_READ),
+    (Size("small", 4, 62), Size("deep", 24, 26, (1, 13), 64)), ("mtp", *_READ),
     entries=(
         *_DELTA_ENTRIES, *MIXED, EXPERT_SIZE,
         Entry("expert_shared_feed_forward_length", Stored.U32, EXPERT_WIDTH),
