@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from forkguard.core.merges import Merged
     from forkguard.core.names import PullNumber, TreeHash
     from forkguard.core.nightly import Night
+    from forkguard.core.open_pulls import OpenPulls
     from forkguard.core.patchset import Manifest, SeriesEntry
     from forkguard.core.replay import Touch
     from forkguard.core.replay_journal import ReplayJournal
@@ -261,6 +262,12 @@ class PullRemote(Protocol):
     def name(self) -> str: ...
     def heads(self, pulls: "Sequence[PullNumber]") -> "Mapping[PullNumber, CommitHash]": ...
     def fetch(self, pull: "PullNumber", commit: CommitHash) -> bool: ...
+
+
+class OpenRequests(Protocol):
+    """The open requests of a forge; see `forkguard.adapters.open_pulls.OpenRequests`."""
+
+    def touching(self, paths: Sequence[TreePath]) -> "OpenPulls": ...
 
 
 class RecordShelf(Protocol):

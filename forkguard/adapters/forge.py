@@ -62,6 +62,11 @@ class GitHub:
         url = f"{self._api}/repos/{self._repository}/pulls/{number}"
         return self._get(url, accept=_PATCH, missing=f"there is no #{number} in {self.name}")
 
+    def listing(self, path: str) -> bytes:
+        """What the API answers for a path below the repository, as JSON."""
+        url = f"{self._api}/repos/{self._repository}/{path}"
+        return self._get(url, accept=_JSON, missing=f"{self.name} has no {path.partition('?')[0]}")
+
     def download(self, url: str) -> bytes:
         """What lies at any address."""
         return self._get(check_url(url), accept="*/*", missing="there is nothing at this address")

@@ -11,6 +11,7 @@ from forkguard.adapters.compile_check import CompileCheck
 from forkguard.adapters.forge import GITHUB_API, GitHub
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
+from forkguard.adapters.open_pulls import OpenRequests
 from forkguard.adapters.pull_heads import PullHeads
 from forkguard.adapters.resolutions import ResolutionFolder
 from forkguard.adapters.trees import TreeStore
@@ -26,6 +27,7 @@ from forkguard.core.porting import NO_ARCH, Hazards, archs_touched
 from forkguard.errors import ForkguardError
 from forkguard.workflows.drift import archs_at, run_drift
 from forkguard.workflows.port_tools import CompileLook, HazardCheck, PortTools
+from forkguard.workflows.recheck import Places
 
 FORGE_VARIABLE = "FORKGUARD_FORGE_API"
 TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105  (a name, not a token)
@@ -68,6 +70,7 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
         hazards=_hazard_check(project, base, talk),
         compiles=_compile_look(project, bench),
         forge=project_forge(project),
+        open_requests=open_requests(project),
         identifiers=project.map.port.identifiers,
     )
 
@@ -127,9 +130,35 @@ def pull_heads(project: Project, plain: GitRepository, *, looks_only: bool) -> P
     return PullHeads(plain, source=project.upstream_repo, url=url, looks_only=looks_only) if url else None
 
 
+def recheck_places(project: Project) -> Places:
+    """Where carried requests are looked up again; see `forkguard.workflows.recheck.recheck`. Nothing is fetched."""
+    return Places(
+        repo=project.fork_repo,
+        bench=Workbench(project.fork_repo, project.cache / "worktrees"),
+        remote=pull_heads(project, project.fork_repo, looks_only=True),
+        forge=project_forge(project) if _asks_forge(project) else None,
+        open_requests=open_requests(project),
+    )
+
+
+def _asks_forge(project: Project) -> bool:
+    """Whether the map or a token says that the forge is to be asked for more than what is not here."""
+    settings = project.map.forge
+    return bool(settings.repository or settings.api or os.environ.get(TOKEN_VARIABLE))
+
+
 def _upstream_url(project: Project) -> str:
     urls = project.upstream_repo.remotes()
     return urls.get(project.map.upstream.remote or "origin", "")
+
+
+def open_requests(project: Project) -> OpenRequests | None:
+    """The forge's open requests; None where neither `[forge]` of the map nor a token says that it is to be asked."""
+    budget = project.map.forge.open_requests
+    forge = project_forge(project) if budget and _asks_forge(project) else None
+    if forge is None:
+        return None
+    return OpenRequests(forge, cache=project.cache / "forge", budget=budget)
 
 
 def project_forge(project: Project) -> GitHub | None:

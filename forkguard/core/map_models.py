@@ -196,10 +196,14 @@ class NightlyTable(Table):
 
 
 class ForgeTable(Table):
-    """`[forge]`: where pull requests are asked for, and of which repository (`owner/name`)."""
+    """`[forge]`: where pull requests are asked for, and of which repository (`owner/name`).
+
+    `open_requests`: of how many open requests one run reads what they change; 0 asks for none.
+    """
 
     api: Text | None = None
     repository: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")] | None = None
+    open_requests: Annotated[int, Field(ge=0, le=1000)] = 40
 
 
 class PortTable(Table):

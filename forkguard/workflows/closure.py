@@ -7,13 +7,14 @@ from forkguard.core.closure import later_commits
 from forkguard.core.fixes import changes_by_commit
 from forkguard.core.history import line_key
 from forkguard.core.hunks import FileChange, lines_of
-from forkguard.core.names import BlobHash, CommitHash, TreeHash, TreePath
+from forkguard.core.names import BlobHash, CommitHash, PullNumber, TreeHash, TreePath
+from forkguard.core.open_pulls import change_lines, near
 from forkguard.core.own_names import is_cxx
 from forkguard.core.patchset import FollowUp
 from forkguard.core.porting import MissingName, PullState, Source
 from forkguard.core.prerequisites import brought_by, used_names
 from forkguard.errors import CouldNotWork
-from forkguard.ports import Bench, Repository
+from forkguard.ports import Bench, OpenRequests, Repository
 
 _AT_ONCE = 200
 """Files that are held in memory together."""
@@ -40,6 +41,26 @@ def find_follow_ups(
     changes = dict(changes_by_commit(repo.patches(last, tip, paths)))
     picked = [pick.commit for pick in source.picks]
     return later_commits(repo.messages(span), pull=source.pull, commits=picked, changes=changes, added=added)
+
+
+def open_follow_ups(
+    pull: int | None, files: Sequence[FileChange], requests: OpenRequests | None
+) -> tuple[tuple[FollowUp, ...], tuple[str, ...]]:
+    """The open requests that work on the same lines, and what was not looked at; `pull` is the change's own."""
+    if requests is None:
+        return (), ()
+    change = change_lines(files)
+    found = requests.touching(sorted(change))
+    return near(change, found, own=PullNumber(pull) if pull else None), found.notes
+
+
+def new_follow_ups(known: Sequence[FollowUp], found: Sequence[FollowUp]) -> tuple[FollowUp, ...]:
+    """Those of `found` that are not among `known`, by commit or by request."""
+    commits = {item.commit for item in known if item.commit}
+    pulls = {item.pull for item in known if item.commit is None}
+    fresh = [item for item in found if item.commit not in commits and item.pull not in pulls]
+    merged = {item.pull for item in fresh if item.commit}
+    return tuple(item for item in fresh if item.commit or item.pull not in merged)
 
 
 def find_prerequisites(

@@ -7,7 +7,7 @@ from forkguard.core.journal import Journal
 from forkguard.core.patchset import FollowUp
 from forkguard.core.porting import Hazards, MissingName, PortReport, PortStatus, Source, Stat, blocking
 from forkguard.ports import Bench
-from forkguard.workflows.closure import find_follow_ups, find_prerequisites
+from forkguard.workflows.closure import find_follow_ups, find_prerequisites, new_follow_ups, open_follow_ups
 from forkguard.workflows.conflict_history import with_history
 from forkguard.workflows.port_tools import PortTools, Replay
 from forkguard.workflows.write_patchset import read_manifest
@@ -28,6 +28,7 @@ def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: Por
         brought=hazards.brought | {finding.id for finding in strays},
     )
     conflicts = stopped.conflicts if stopped else ()
+    later, not_looked = _follow_ups(journal, tools)
     if conflicts:
         pick = journal.source.picks[replay.at]
         conflicts = with_history(conflicts, repo=tools.fork, pick=pick, onto=journal.onto, base=journal.base)
@@ -43,13 +44,13 @@ def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: Por
         hunks=replay.hunks,
         stat=Stat(len(files), sum(file.added for file in files), sum(file.removed for file in files)),
         missing=_needed(journal, replay, tools),
-        follow_ups=_follow_ups(journal, tools),
+        follow_ups=later,
         hazards=hazards.findings,
         conflicts=conflicts,
         worktree=journal.worktree if stopped else None,
         patchset_folder=str(tools.patchsets.root / journal.patchset) if applied else "",
         archs=hazards.archs,
-        notes=tuple(note for note in (journal.source.remark, *hazards.notes) if note),
+        notes=tuple(note for note in (journal.source.remark, *hazards.notes, *not_looked) if note),
         blocked_by=tuple(finding.id for finding in blocking(hazards)) if applied else (),
     )
 
@@ -77,12 +78,13 @@ def _needed(journal: Journal, replay: Replay, tools: PortTools) -> tuple[Missing
     return (*found, *(name for name in replay.missing if name.symbol not in known))
 
 
-def _follow_ups(journal: Journal, tools: PortTools) -> tuple[FollowUp, ...]:
+def _follow_ups(journal: Journal, tools: PortTools) -> tuple[tuple[FollowUp, ...], tuple[str, ...]]:
+    """What a person declared, what upstream did later, what open requests do here; and what was not looked at."""
     manifest = read_manifest(journal.patchset, tools.patchsets)
     declared = manifest.follow_ups if manifest else ()
-    if journal.upstream is None:
-        return declared
     files = changed_files(journal.source, tools.bench)
-    found = find_follow_ups(journal.source, files, repo=tools.fork, tip=journal.upstream, onto=journal.onto)
-    commits, pulls = {item.commit for item in declared}, {item.pull for item in declared if item.commit is None}
-    return (*declared, *(item for item in found if item.commit not in commits and item.pull not in pulls))
+    found: tuple[FollowUp, ...] = ()
+    if journal.upstream is not None:
+        found = find_follow_ups(journal.source, files, repo=tools.fork, tip=journal.upstream, onto=journal.onto)
+    near, notes = open_follow_ups(journal.source.pull, files, tools.open_requests)
+    return (*declared, *new_follow_ups(declared, (*found, *near))), notes

@@ -8,7 +8,17 @@ from forkguard.core.findings import Finding
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.porting import Hazards, HunkReport, MissingName, Pick, PortOptions
-from forkguard.ports import Bench, Checkouts, Forge, PatchsetStore, PortJournal, Repository, ResolutionStore, Talk
+from forkguard.ports import (
+    Bench,
+    Checkouts,
+    Forge,
+    OpenRequests,
+    PatchsetStore,
+    PortJournal,
+    Repository,
+    ResolutionStore,
+    Talk,
+)
 from forkguard.workflows.apply_change import Applied
 
 HazardCheck = Callable[[CommitHash, CommitHash, tuple[FileChange, ...]], Hazards]
@@ -41,6 +51,7 @@ class PortTools:
     hazards: HazardCheck
     compiles: CompileLook
     forge: Forge | None = None
+    open_requests: OpenRequests | None = None
     identifiers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -149,6 +149,8 @@ def test_several_commits_can_be_made_one(desk: Desk, history: MiniHistory) -> No
 
 
 def test_what_is_in_local_history_asks_nobody(desk: Desk, history: MiniHistory, forge: FakeForge) -> None:
+    map_file = desk.path / "upstream-map.toml"
+    map_file.write_text(map_file.read_text() + "open_requests = 0\n")
     desk.json("port", "201", status=0)
     assert forge.asked == []
 

@@ -49,6 +49,20 @@ class FakeForge:
         return Reply(status=304) if etag and headers.get("if-none-match") == etag else reply
 
 
+def tell_open(forge: FakeForge, *rows: tuple[int, str, str, dict[str, str]]) -> None:
+    """List open requests: number, title, head, and the patch of each file."""
+    listed = [{"number": number, "title": title, "head": {"sha": head}} for number, title, head, _ in rows]
+    forge.tell(open_path(1), Reply(json.dumps(listed).encode()))
+    for number, _, _, files in rows:
+        patches = [{"filename": name, "patch": patch} for name, patch in files.items()]
+        forge.tell(f"{pull_path(number)}/files?per_page=100", Reply(json.dumps(patches).encode()))
+
+
+def open_path(page: int) -> str:
+    """Where a page of the open requests is asked for."""
+    return f"/repos/owner/name/pulls?state=open&sort=updated&direction=desc&per_page=100&page={page}"
+
+
 def pull_path(number: int) -> str:
     """Where a request of the fake's repository is asked for."""
     return f"/repos/owner/name/pulls/{number}"
