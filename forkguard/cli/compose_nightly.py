@@ -194,6 +194,7 @@ class NightWork:
         """What is wrong with a receipt: "" for nothing."""
         store = receipt_store(self.project)
         try:
+            store.head()
             content, sums = store.receipt(receipt), store.beside(receipt, SUMS_NAME)
             if content is None or sums is None:
                 return "it is gone"

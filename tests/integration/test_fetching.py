@@ -1,4 +1,4 @@
-"""Upstream fetched into refs of forkguard's own: branch, tags, what moved, partial clones, the commit that is taken."""
+"""Upstream fetched into refs of forkguard's own: branch, tags, what moved, partial clones, the commit taken."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -151,3 +151,9 @@ def write_gate(nights: Nights) -> None:
     Path(pair.target.path).rename(nights.desk / "target.gguf")
     Path(pair.draft.path if pair.draft is not None else "").rename(nights.desk / "draft.gguf")
     (nights.desk / "prompts.toml").write_text('[[prompt]]\nname = "one"\ntext = "One?"\ntokens = 9\n')
+
+
+def serve(nights: Nights, behaviour: Behaviour) -> str:
+    """Upstream's next commit, whose server behaves so; the fork's candidate is built with it."""
+    server = write_server(nights.desk.parent / "made", behaviour)
+    return nights.upstream.commit("server : behave otherwise (#120)", {"llama-server": server.read_bytes()})
