@@ -54,11 +54,19 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftUse:
+    """A draft file (None for a type that needs none), and how a server is told to use it."""
+
+    path: Path | None
+    spec_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSpec:
     """What every arm shares: the program, the models, how the draft is used, further words, and where logs go.
 
-    `draft` may be None when no arm drafts, or the draft type needs no file; `other_drafts` are by the names that
-    plans use. `context` is the size of one slot's context in tokens.
+    `draft` may be None when no arm drafts, or the draft type needs no file; `other_drafts` and `other_targets`
+    are by the names that plans use. `context` is the size of one slot's context in tokens.
     """
 
     binary: Path
@@ -68,7 +76,8 @@ class ServerSpec:
     logs: Path
     context: int = 4096
     words: tuple[str, ...] = ()
-    other_drafts: Mapping[str, Path] = field(default_factory=dict)
+    other_drafts: Mapping[str, DraftUse] = field(default_factory=dict)
+    other_targets: Mapping[str, Path] = field(default_factory=dict)
 
 
 def free_port() -> int:
@@ -116,17 +125,18 @@ class LlamaServers:
 
     def _words(self, plan: ArmPlan, port: int) -> tuple[str, ...]:
         spec = self._spec
-        words = [str(spec.binary), "--host", HOST, "--port", str(port), "-m", str(spec.target)]
+        target = spec.other_targets.get(plan.target, spec.target)
+        words = [str(spec.binary), "--host", HOST, "--port", str(port), "-m", str(target)]
         words += ["-c", str(spec.context * plan.slots), "-np", str(plan.slots)]
         if plan.batch is not None:
             words += ["-ub", str(plan.batch)]
         if plan.width is not None:
-            draft = spec.other_drafts.get(plan.draft, spec.draft)
-            if draft is not None:
-                words += ["-md", str(draft)]
-            elif needs_file(spec.spec_type):
+            draft = spec.other_drafts.get(plan.draft, DraftUse(spec.draft, spec.spec_type))
+            if draft.path is not None:
+                words += ["-md", str(draft.path)]
+            elif needs_file(draft.spec_type):
                 raise UsageProblem("an arm with a draft needs a draft model", hint="name it as `draft` in the map")
-            words += ["--spec-type", spec.spec_type, "--spec-draft-n-max", str(plan.width)]
+            words += ["--spec-type", draft.spec_type, "--spec-draft-n-max", str(plan.width)]
         if plan.verbose:
             words += ["-lv", "5"]
         return (*words, *spec.words)

@@ -10,16 +10,23 @@ from forkguard import __version__
 from forkguard.adapters.gguf_files import read_header, write_model
 from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.host import describe_box, recorded_environment, server_environment
-from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
+from forkguard.adapters.server import Bounds, DraftUse, LlamaServers, ServerSpec
 from forkguard.adapters.server_files import hash_libraries, read_model
 from forkguard.adapters.upstream_tests import UpstreamPrograms
 from forkguard.cli.compose import Project, fork_base, project_ledger, project_rules
 from forkguard.core.findings import Base, Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect
-from forkguard.core.gateoptions import DEFAULT_SLOTS, DEFAULT_SPEC_TYPE, DEFAULT_WIDTHS, draft_names
-from forkguard.core.map_models import GateTable, UpstreamMap
+from forkguard.core.gateoptions import (
+    DEFAULT_SLOTS,
+    DEFAULT_SPEC_TYPE,
+    DEFAULT_WIDTHS,
+    named_drafts,
+    named_targets,
+    target_files,
+)
+from forkguard.core.map_models import DraftTable, GateTable, UpstreamMap
 from forkguard.core.prompts import PROMPTS, Prompt, read_prompts
-from forkguard.errors import CouldNotWork, UsageProblem
+from forkguard.errors import CouldNotWork
 from forkguard.ports import Talk
 from forkguard.workflows.drift import run_drift
 from forkguard.workflows.gate import GateMeans, GateSubject
@@ -30,18 +37,28 @@ _PROBE_WORDS = ("-t", "1")
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The files under test, and how a server is told to use a draft; `drafts` are by the names that arms use.
+    """The files under test, by the names that arms use. `args` are the words that a probe's draft type needs."""
 
-    A draft is None where its type needs no file. `args` are the words that the draft type needs.
-    """
-
-    target: Path
-    drafts: Mapping[str, Path | None]
-    spec_type: str
+    targets: Mapping[str, Path]
+    drafts: Mapping[str, DraftUse]
     args: tuple[str, ...] = ()
 
+    def only(self, *, target: str | None, draft: str | None) -> "Models":
+        """The same without the others, where one is named: what a job runs."""
+        targets = {name: path for name, path in self.targets.items() if target in (None, name)}
+        return replace(
+            self,
+            targets=targets,
+            drafts={name: use for name, use in self.drafts.items() if draft in (None, name)},
+        )
+
     def _paths(self) -> tuple[Path, ...]:
-        return self.target, *(path for path in self.drafts.values() if path is not None)
+        files = (use.path for use in self.drafts.values())
+        return *self.targets.values(), *dict.fromkeys(path for path in files if path is not None)
+
+    def kinds(self) -> dict[str, str]:
+        """The type of each draft, by its name."""
+        return {name: use.spec_type for name, use in self.drafts.items()}
 
     def files(self) -> tuple[ModelFile, ...]:
         """All as the receipt names them."""
@@ -57,25 +74,18 @@ def choose_models(map_: UpstreamMap, table: GateTable, arch: str, *, root: Path,
 
     The map's `spec_type` chooses the probe's draft.
     """
-    if table.target is not None:
-        drafts = _named_drafts([root / Path(name).expanduser() for name in draft_names(table)])
-        return Models(root / Path(table.target).expanduser(), drafts, table.spec_type or DEFAULT_SPEC_TYPE)
+    targets = {name: root / Path(file).expanduser() for name, file in named_targets(table).items()}
+    if targets:
+        return Models(targets, {name: _draft(one, root) for name, one in named_drafts(table).items()})
     name = map_.arch[arch].probe or arch
     pair = write_probe(name, folder, write=write_model, size=size, draft=table.spec_type)
-    draft = Path(pair.draft.path) if pair.draft is not None else None
-    return Models(Path(pair.target.path), {"": draft}, pair.spec_type, pair.args)
+    draft = DraftUse(Path(pair.draft.path) if pair.draft is not None else None, pair.spec_type)
+    return Models({"": Path(pair.target.path)}, {"": draft}, pair.args)
 
 
-def _named_drafts(paths: Sequence[Path]) -> dict[str, Path]:
-    """Each draft by its file's stem, or the only one by no name."""
-    if len(paths) == 1:
-        return {"": paths[0]}
-    named = {path.stem: path for path in paths}
-    if len(named) < len(paths):
-        raise UsageProblem(
-            "two draft files have the same name", hint="rename one: arms are called after their drafts"
-        )
-    return named
+def _draft(one: DraftTable, root: Path) -> DraftUse:
+    path = root / Path(one.file).expanduser() if one.file is not None else None
+    return DraftUse(path, one.spec_type or DEFAULT_SPEC_TYPE)
 
 
 def choose_prompts(table: GateTable, *, root: Path) -> tuple[Prompt, ...]:
@@ -120,11 +130,11 @@ def gate_means(
     Without models in the table they are a probe, for which one thread is quickest.
     """
     first = next(iter(models.drafts.values()))
-    own = (*(() if table.target is not None else _PROBE_WORDS), *models.args)
-    others = {name: path for name, path in models.drafts.items() if path is not None}
+    own = (*(() if target_files(table) else _PROBE_WORDS), *models.args)
     spec = ServerSpec(
-        binary, models.target, first, models.spec_type, logs, words=(*own, *table.args), other_drafts=others
-    )
+        binary, next(iter(models.targets.values())), first.path, first.spec_type, logs, words=(*own, *table.args),
+        other_drafts=models.drafts, other_targets=models.targets,
+    )  # fmt: skip
     bounds = Bounds() if table.timeout is None else Bounds(request=table.timeout)
     environment = server_environment(os.environ)
 

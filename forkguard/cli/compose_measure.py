@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from forkguard.adapters.gpu import GpuTools
 from forkguard.adapters.memory_speed import measure_bandwidth, model_bytes_per_token
 from forkguard.core.boxes import same_box
 from forkguard.core.ceiling import Ceiling, ceiling, known_bandwidth
-from forkguard.core.gate import ArmPlan, Check, CheckName, GateReport, Side, Suspect, Verdict
+from forkguard.core.gate import ArmPlan, Check, CheckName, GateReport, NotRun, Side, Suspect, Verdict
 from forkguard.core.map_models import GateTable
 from forkguard.core.measured import attach, not_measured, previous_measurement
 from forkguard.core.performance import DEFAULTS
@@ -49,7 +49,7 @@ def with_measurements(
     *,
     servers: Servers,
     questions: Sequence[Question],
-    spec_type: str,
+    kinds: Mapping[str, str],
     receipts: Sequence[Path],
     suspects: Callable[[], Sequence[Suspect]],
     talk: Talk,
@@ -57,16 +57,18 @@ def with_measurements(
 ) -> GateReport:
     """The gate's report with speed and quality measured, where the map asks for them and the models are real.
 
-    A gate that is red already is not measured further, and says so. `plans` are the gate's own, `receipts` are
-    earlier ones, oldest first. `suspects` finds drift that may explain a slow draft; it is asked only then.
+    A gate that is red already is not measured further, and says so; nor are targets behind the first. `plans` are the
+    gate's own, `kinds` the types of its drafts by their names, `receipts` are earlier ones, oldest first. `suspects`
+    finds drift that may explain a slow draft; it is asked only then.
     """
     report, asked = _wanted(report, questions)
     if not asked:
         return report
+    report = _said_of_other_targets(report, plans)
     prompts = plans[0].prompts if CheckName.PERFORMANCE in asked else ()
     subject = {model.name: model.sha256 for model in report.models}
     question = MeasureQuestion(
-        timed_arms(plans, spec_type),
+        timed_arms(plans, kinds),
         prompts,
         tuple(questions) if CheckName.QUALITY in asked else (),
         replace(DEFAULTS, runs=table.runs or DEFAULTS.runs),
@@ -104,11 +106,24 @@ def _explained(check: Check, suspects: Callable[[], Sequence[Suspect]], talk: Ta
         return replace(check, detail=f"{check.detail}; drift could not be asked what explains this: {error.what}")
 
 
-def timed_arms(plans: Sequence[ArmPlan], spec_type: str) -> tuple[TimedArm, ...]:
-    """The fork's arms on one slot, once each, without those that are read for their logs; no draft comes first."""
-    alone = [plan for plan in plans if plan.side is Side.FORK and plan.slots == 1 and not plan.verbose]
+def _said_of_other_targets(report: GateReport, plans: Sequence[ArmPlan]) -> GateReport:
+    others = list(dict.fromkeys(plan.target for plan in plans))[1:]
+    told = tuple(NotRun(f"measurement of the target {name}", "only the first target is measured") for name in others)
+    return replace(report, not_run=(*report.not_run, *told))
+
+
+def timed_arms(plans: Sequence[ArmPlan], kinds: Mapping[str, str]) -> tuple[TimedArm, ...]:
+    """The fork's arms on the first target and one slot, once each, without those that are read for their logs.
+
+    The one without a draft comes first; `kinds` are the types of the drafts by their names.
+    """
+    alone = [
+        plan
+        for plan in plans
+        if plan.side is Side.FORK and plan.slots == 1 and not plan.verbose and plan.target == plans[0].target
+    ]
     plain = [TimedArm(replace(plan, name=BASELINE)) for plan in alone if not plan.drafts][:1]
-    return (*plain, *(TimedArm(plan, spec_type) for plan in alone if plan.drafts))
+    return (*plain, *(TimedArm(plan, kinds[plan.draft]) for plan in alone if plan.drafts))
 
 
 def _ceiling(table: GateTable, target: Path, *, talk: Talk) -> Ceiling | None:

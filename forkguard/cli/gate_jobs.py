@@ -14,7 +14,7 @@ from forkguard.cli.gating import GateQuestion
 from forkguard.cli.options import deliver
 from forkguard.core.build_profiles import DEFAULT_PROFILE
 from forkguard.core.gate import Verdict
-from forkguard.core.gateoptions import gate_table
+from forkguard.core.gateoptions import gate_table, named_drafts, named_targets
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.matrix import Axes, Found, Job, MergeReport, find_job, merge, plan_jobs
 from forkguard.core.receipts import (
@@ -48,14 +48,18 @@ def job_question(map_: UpstreamMap, name: str, asked: GateQuestion) -> GateQuest
     """What the job of that id asks, beside what is `asked` of every job."""
     job = find_job(map_jobs(map_), name)
     return replace(
-        asked, arch=job.arch, widths=(job.width,), job=job.id, profile=job.profile, slots=(job.slots,)
+        asked, arch=job.arch, widths=(job.width,), job=job.id, profile=job.profile, slots=(job.slots,),
+        draft=job.draft, target=job.target,
     )  # fmt: skip
 
 
 def _axes(map_: UpstreamMap, arch: str) -> Axes:
     table = gate_table(map_, arch)
     profiles = tuple(dict.fromkeys(table.profiles)) or (table.profile or DEFAULT_PROFILE,)
-    return Axes(arch, profiles, wiring.choose_widths(table, ()), wiring.choose_slots(table, ()))
+    return Axes(
+        arch, profiles, wiring.choose_widths(table, ()), wiring.choose_slots(table, ()),
+        tuple(named_drafts(table)) or ("",), tuple(named_targets(table)) or ("",),
+    )  # fmt: skip
 
 
 def merge_folder(map_: UpstreamMap, folder: Path, *, root: Path) -> MergeReport:

@@ -36,7 +36,8 @@ class GateQuestion:
 
     `upstream` asks for upstream's arms even where the map does not, `asserts` for an arm with libc's asserts and
     `upstream_tests` for upstream's own tests; both need the fork's sources.
-    `job` is the matrix's, where one runs it; `profile` that of the build, where forkguard built.
+    `job` is the matrix's, where one runs it, with the names of its `target` and `draft` (None: all); `profile` that
+    of the build, where forkguard built.
     """
 
     arch: str
@@ -46,6 +47,8 @@ class GateQuestion:
     profile: str | None = None
     slots: tuple[int, ...] = ()
     upstream: bool = False
+    target: str | None = None
+    draft: str | None = None
     asserts: bool = False
     upstream_tests: bool = False
 
@@ -146,6 +149,7 @@ def gate_program(
     store = ReceiptStore(receipts or state / "receipts")
     folder = store.make_folder(wiring.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
     models = wiring.choose_models(map_, table, question.arch, root=root, folder=folder, size=question.probe_size)
+    models = models.only(target=question.target, draft=question.draft)
     talk.step("hashing the models")
     subject = wiring.gate_subject(tree, models, upstream=upstream)
     means = wiring.gate_means(
@@ -156,7 +160,7 @@ def gate_program(
     build = read_build(Path(tree.binary), profile=question.profile)
     plans = plan_arms(
         wiring.choose_widths(table, question.widths), prompts, slots=wiring.choose_slots(table, question.slots),
-        drafts=tuple(models.drafts), upstream=upstream is not None,
+        drafts=tuple(models.drafts), targets=tuple(models.targets), upstream=upstream is not None,
     )  # fmt: skip
     if asserts is not None:
         plans = (*plans, *plan_asserts(plans))
@@ -164,7 +168,7 @@ def gate_program(
     compiled_in = has_libc_asserts(build.options) if build is not None else None
     result = with_asserts_told(result, compiled_in=compiled_in, tree=asserts)
     result = with_measurements(
-        result, table, plans, servers=means.servers, questions=questions, spec_type=models.spec_type,
+        result, table, plans, servers=means.servers, questions=questions, kinds=models.kinds(),
         receipts=store.all(), suspects=suspects, talk=talk, now=wiring.now,
     )  # fmt: skip
     if tests is not None:

@@ -129,8 +129,8 @@ class GatedTree:
 class ArmPlan:
     """One server configuration: `width` is the most tokens drafted at once, None without a draft.
 
-    `slots` requests are sent side by side, as many as the server has slots. `draft` names the draft file where
-    there are several. A `verbose` arm is asked for its log and not for its speed. A `recheck` looks again at
+    `slots` requests are sent side by side, as many as the server has slots. `draft` and `target` name the model files
+    where there are several. A `verbose` arm is asked for its log and not for its speed. A `recheck` looks again at
     what the other arms showed: `batch` is then the number of prompt tokens that are computed at once.
     """
 
@@ -143,6 +143,7 @@ class ArmPlan:
     slots: int = 1
     recheck: bool = False
     batch: int | None = None
+    target: str = ""
 
     @property
     def drafts(self) -> bool:
@@ -151,7 +152,7 @@ class ArmPlan:
 
     def same_on(self, side: Side) -> tuple[object, ...]:
         """What an arm of `side` shares with this one when both ran the same configuration."""
-        return (side, self.width, self.draft, self.slots, self.verbose, self.recheck, self.batch)
+        return (side, self.target, self.width, self.draft, self.slots, self.verbose, self.recheck, self.batch)
 
     @property
     def setup(self) -> tuple[object, ...]:

@@ -20,33 +20,52 @@ def plan_arms(
     *,
     slots: Sequence[int] = (1,),
     drafts: Sequence[str] = ("",),
+    targets: Sequence[str] = ("",),
     upstream: bool = False,
 ) -> tuple[ArmPlan, ...]:
     """The arms of a gate, the fork's before upstream's.
 
     Each side: twice without a draft on one slot (the reference), then for every number of slots each draft at each
     width, and without a draft where there are more slots than one. The fork's side ends with a verbose arm per
-    draft, whose log tells of fallbacks. `drafts` are the names of the draft files, "" for the only one.
+    draft, whose log tells of fallbacks. `drafts` and `targets` are the names of the files, "" for the only one; every
+    draft runs with every target, and each target has a reference of its own.
     """
     sides = (Side.FORK, Side.UPSTREAM) if upstream else (Side.FORK,)
     return tuple(
-        plan for side in sides for plan in _of_one_side(side, widths, tuple(prompts), slots=slots, drafts=drafts)
+        replace(plan, name=_on_target(target, plan.name, side=side), target=target)
+        for side in sides
+        for target in targets
+        for plan in _of_one_side(side, widths, tuple(prompts), slots=slots, drafts=drafts)
     )
+
+
+def arm_name(width: int, slots: int, *, draft: str = "", target: str = "") -> str:
+    """The name of one of the fork's drafting arms.
+
+    >>> arm_name(3, 1), arm_name(7, 2, draft="q8", target="big")
+    ('draft-3', 'target-big-draft-q8-7-slots-2')
+    """
+    name = f"{_draft_word(draft)}-{width}" + (f"-slots-{slots}" if slots > 1 else "")
+    return _on_target(target, name, side=Side.FORK)
+
+
+def _on_target(target: str, name: str, *, side: Side) -> str:
+    prefix = "upstream-" if side is Side.UPSTREAM else ""
+    return f"{prefix}target-{_UNSAFE.sub('_', target)}-{name}" if target else f"{prefix}{name}"
 
 
 def _of_one_side(
     side: Side, widths: Sequence[int], prompts: tuple[Prompt, ...], *, slots: Sequence[int], drafts: Sequence[str]
 ) -> Iterator[ArmPlan]:
-    prefix = "upstream-" if side is Side.UPSTREAM else ""
-    yield ArmPlan(f"{prefix}no-draft-1", prompts, side=side)
-    yield ArmPlan(f"{prefix}no-draft-2", prompts, side=side)
+    yield ArmPlan("no-draft-1", prompts, side=side)
+    yield ArmPlan("no-draft-2", prompts, side=side)
     for count in slots:
         suffix = f"-slots-{count}" if count > 1 else ""
         if count > 1:
-            yield ArmPlan(f"{prefix}no-draft{suffix}", prompts, side=side, slots=count)
+            yield ArmPlan(f"no-draft{suffix}", prompts, side=side, slots=count)
         for draft in drafts:
             for width in widths:
-                name = f"{prefix}{_draft_word(draft)}-{width}{suffix}"
+                name = arm_name(width, count, draft=draft)
                 yield ArmPlan(name, prompts, width=width, side=side, draft=draft, slots=count)
     if side is Side.FORK:
         for draft in drafts:
@@ -96,7 +115,8 @@ def plan_rechecks(differing: Sequence[Differing]) -> tuple[ArmPlan, ...]:
             )
         batch = arm.plan.slots * (1 + (arm.plan.width or 0))
         prompts = tuple(question for one in texts for question in _questions(one))
-        plans.append(ArmPlan(f"{name}-score", prompts, side=arm.plan.side, recheck=True, batch=batch))
+        score = ArmPlan(f"{name}-score", prompts, side=arm.plan.side, recheck=True, batch=batch)
+        plans.append(replace(score, target=arm.plan.target))
     return tuple(plans)
 
 

@@ -41,9 +41,15 @@ class Row:
         return self.found.difference
 
 
-def references(arms: Sequence[Arm], side: Side) -> tuple[Arm, ...]:
-    """The runs of a side without a draft, on one slot: the first is the reference, the others must repeat it."""
-    return tuple(arm for arm in arms if arm.plan.side is side and _is_reference(arm.plan))
+def references(arms: Sequence[Arm], side: Side, target: str = "") -> tuple[Arm, ...]:
+    """The runs without a draft on one slot: the first is the reference, which the others must repeat."""
+    return tuple(
+        arm for arm in arms if arm.plan.side is side and arm.plan.target == target and _is_reference(arm.plan)
+    )
+
+
+def _targets(arms: Sequence[Arm]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(arm.plan.target for arm in arms)) or ("",)
 
 
 def _is_reference(plan: ArmPlan) -> bool:
@@ -55,8 +61,9 @@ def differing(arms: Sequence[Arm], settings: GateSettings) -> tuple[Differing, .
     return tuple(
         Differing(arm, _prompt(arm, prompt), found)
         for side in Side
-        if _steady(references(arms, side))
-        for arm, prompt, found in _first_look(arms, side, settings)
+        for target in _targets(arms)
+        if _steady(references(arms, side, target))
+        for arm, prompt, found in _first_look(arms, side, target, settings)
         if found.difference is not Difference.IDENTICAL and not arm.plan.verbose
     )
 
@@ -78,10 +85,13 @@ def _unstable(plain: Sequence[Arm]) -> list[tuple[Arm, str, Comparison]]:
     ]
 
 
-def _first_look(arms: Sequence[Arm], side: Side, settings: GateSettings) -> Iterator[tuple[Arm, str, Comparison]]:
-    reference = references(arms, side)[0]
+def _first_look(
+    arms: Sequence[Arm], side: Side, target: str, settings: GateSettings
+) -> Iterator[tuple[Arm, str, Comparison]]:
+    reference = references(arms, side, target)[0]
     for arm in arms:
-        if arm.plan.side is side and not arm.plan.recheck and not _is_reference(arm.plan):
+        same = arm.plan.side is side and arm.plan.target == target
+        if same and not arm.plan.recheck and not _is_reference(arm.plan):
             for prompt, found in _compare(reference, arm, near_tie=settings.near_tie):
                 yield arm, prompt, found
 
@@ -99,12 +109,7 @@ def determinism(
     arms: Sequence[Arm], missing: Sequence[NotRun], suspects: Sequence[Suspect], settings: GateSettings
 ) -> Check:
     """The check. Upstream's arms can excuse `batch-shape` only; without them a difference has no known culprit."""
-    plain = references(arms, Side.FORK)
-    if len(plain) < 2 or not all(arm.complete for arm in plain):
-        return _undecided("the text without the draft could not be had twice")
-    if unstable := _unstable(plain):
-        return _baseline_unstable(unstable)
-    theirs = tuple(_rows(arms, Side.UPSTREAM, settings)) if _steady(references(arms, Side.UPSTREAM)) else ()
+    theirs = tuple(_rows(arms, Side.UPSTREAM, settings))
     rows = [_with_culprit(row, arms, theirs) for row in _rows(arms, Side.FORK, settings)]
     worst = next((kind for kind in _SEVERITY if any(row.kind is kind for row in rows)), None)
     parted = sorted(
@@ -112,6 +117,8 @@ def determinism(
     )
     if parted and (parted[0].kind is Difference.CORRUPTION or _red(parted, settings)):
         return _different(rows, parted, arms=arms, suspects=suspects, settings=settings)
+    if (unsettled := _no_reference(arms)) is not None:
+        return unsettled
     planned = [arm for arm in arms if arm.plan.side is Side.FORK and not arm.plan.recheck]
     drafting = [arm for arm in planned if arm.plan.drafts]
     dead = next((arm for arm in drafting if why_dead(arm)), None)
@@ -124,6 +131,17 @@ def determinism(
     tokens = sum(len(row.arm.answers[row.prompt].tokens) for row in rows)
     detail = f"{len(rows)} texts, {tokens} tokens, are the same as without the draft on one slot"
     return Check(CheckName.DETERMINISM, Verdict.PASS, worst, detail + _against_upstream(arms))
+
+
+def _no_reference(arms: Sequence[Arm]) -> Check | None:
+    """The check for a target whose own text could not be had twice, or does not repeat itself."""
+    for target in _targets(arms):
+        plain = references(arms, Side.FORK, target)
+        if len(plain) < 2 or not all(arm.complete for arm in plain):
+            return _undecided("the text without the draft could not be had twice")
+        if unstable := _unstable(plain):
+            return _baseline_unstable(unstable)
+    return None
 
 
 def why_dead(arm: Arm) -> str:
@@ -159,10 +177,12 @@ def _likely_cause(arm: Arm) -> str:
 
 
 def _rows(arms: Sequence[Arm], side: Side, settings: GateSettings) -> Iterator[Row]:
-    for arm, prompt, found in _first_look(arms, side, settings):
-        recheck = _second_look(arm, prompt, found, arms)
-        kind, why = settle(found, recheck, near_tie=settings.near_tie)
-        yield Row(arm, prompt, replace(found, difference=kind), why, repeats=recheck.repeats)
+    steady = [target for target in _targets(arms) if _steady(references(arms, side, target))]
+    for target in steady:
+        for arm, prompt, found in _first_look(arms, side, target, settings):
+            recheck = _second_look(arm, prompt, found, arms)
+            kind, why = settle(found, recheck, near_tie=settings.near_tie)
+            yield Row(arm, prompt, replace(found, difference=kind), why, repeats=recheck.repeats)
 
 
 def _second_look(arm: Arm, prompt: str, found: Comparison, arms: Sequence[Arm]) -> Recheck:
@@ -291,9 +311,11 @@ def _evidence(row: Row) -> Mapping[str, object]:
 
 def _against_upstream(arms: Sequence[Arm]) -> str:
     """Whether the fork's own text, without a draft, is upstream's."""
-    ours, theirs = references(arms, Side.FORK), references(arms, Side.UPSTREAM)
-    if not theirs or not theirs[0].complete:
-        return ""
-    rows = _compare(theirs[0], ours[0], near_tie=0)
+    rows: list[tuple[str, Comparison]] = []
+    for target in _targets(arms):
+        ours, theirs = references(arms, Side.FORK, target), references(arms, Side.UPSTREAM, target)
+        if not theirs or not theirs[0].complete:
+            return ""
+        rows += _compare(theirs[0], ours[0], near_tie=0)
     other = sum(found.difference is not Difference.IDENTICAL for _, found in rows)
     return f"; without a draft {other} of {len(rows)} texts are not upstream's" if other else "; and as upstream's"

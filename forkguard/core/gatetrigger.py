@@ -1,6 +1,7 @@
 """The least that it takes for a fault to show, by the arms that show it and those that do not; and who has it too."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from forkguard.core.gate import Arm, ArmPlan, Side
 
@@ -17,13 +18,14 @@ def isolate(outcomes: Sequence[tuple[ArmPlan, bool]]) -> str:
     bad = [plan for plan, has in outcomes if has]
     if not bad:
         return ""
+    good = [plan for plan, has in outcomes if not has]
+    of_target = _narrowed(bad, good, lambda plan: plan.target, ", on the target {} ({} passes)") or ""
     if any(not plan.drafts and plan.slots == 1 for plan in bad):
-        return "the target alone: no draft is needed"
+        return f"the target alone: no draft is needed{of_target}"
     plain = [plan for plan in bad if not plan.drafts]
     if plain:
-        return f"{_listed(sorted({plan.slots for plan in plain}))} slots, without a draft"
-    good = [plan for plan, has in outcomes if not has]
-    return _of_drafts(bad, good)
+        return f"{_listed(sorted({plan.slots for plan in plain}))} slots, without a draft{of_target}"
+    return f"{_of_drafts(bad, good)}{of_target}"
 
 
 def _of_drafts(bad: Sequence[ArmPlan], good: Sequence[ArmPlan]) -> str:
@@ -53,6 +55,6 @@ def counterpart(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
     wanted = arm.plan.same_on(Side.UPSTREAM)
     found = next((other for other in arms if other.plan.setup == wanted), None)
     if found is None and arm.plan.verbose:
-        plan = ArmPlan("", (), width=arm.plan.width, draft=arm.plan.draft, slots=arm.plan.slots)
+        plan = replace(arm.plan, verbose=False)
         found = next((other for other in arms if other.plan.setup == plan.same_on(Side.UPSTREAM)), None)
     return found

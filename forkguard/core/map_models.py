@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from forkguard.core.names import check_ref
+from forkguard.core.server_flags import needs_file
 from forkguard.errors import UsageProblem
 
 
@@ -87,21 +88,40 @@ class DefaultsTable(Table):
     disabled_rules: tuple[Text, ...] = ()
 
 
+class DraftTable(Table):
+    """One of `drafts`: a GGUF file (none for a type that needs none), and its `--spec-type` (else the table's)."""
+
+    file: Text | None = None
+    spec_type: Text | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> "DraftTable":
+        if self.file is None and (self.spec_type is None or needs_file(self.spec_type)):
+            raise ValueError('name its file: {file = "draft.gguf", spec_type = "draft-eagle3"}')
+        return self
+
+
+def _draft(value: object) -> object:
+    """A file's name alone stands for a table with it."""
+    return {"file": value} if isinstance(value, str) else value
+
+
 class GateTable(Table):
     """`[gate]` and `[arch.<name>.gate]`; what the second leaves out comes from the first.
 
-    `target`, `draft` and `drafts` (further ones) are GGUF files (without them the gate uses the probe), `widths`
-    the numbers of drafted tokens, `timeout` seconds for one request, `near_tie_gap` a top-2 logprob gap, `args`
-    further words for every server. `profiles` are those of `gate --matrix`; `sign_key` signs receipts, and
-    `allowed_signers` says whose signatures count (see ssh-keygen(1)).
+    `target`, `targets` (further ones), `draft` and `drafts` (further ones; a string or a `DraftTable`) are GGUF files
+    (without them the gate uses the probe), `widths` the numbers of drafted tokens, `timeout` seconds for one
+    request, `near_tie_gap` a top-2 logprob gap, `args` further words for every server. `profiles` are those of `gate
+    --matrix`; `sign_key` signs receipts, and `allowed_signers` says whose signatures count (see ssh-keygen(1)).
 
     For `performance`: `runs` of each task, tasks of a round in a `shared_process`, and the two halves of the ceiling,
     `memory_bandwidth` in GB/s and `bytes_per_token`; for `quality`: a JSONL file of `questions`.
     """
 
     target: Text | None = None
+    targets: tuple[Text, ...] = ()
     draft: Text | None = None
-    drafts: tuple[Text, ...] = ()
+    drafts: tuple[Annotated[DraftTable, BeforeValidator(_draft)], ...] = ()
     spec_type: Text | None = None
     widths: tuple[Count, ...] = ()
     slots: tuple[Count, ...] = ()

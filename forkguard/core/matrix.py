@@ -1,11 +1,13 @@
 """The gate as jobs for a CI system's own matrix, and the receipts of such jobs as one verdict."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from forkguard.core.gate import Verdict
+from forkguard.core.gateplan import arm_name
 from forkguard.core.receipts import Receipt
 from forkguard.errors import UsageProblem
 
@@ -14,7 +16,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One arch on one build profile with one draft width and number of slots, beside its own reference runs.
+    """One arch on one build profile with one draft, width and number of slots, beside its own reference runs.
+
+    `draft` and `target` name the model files where the map has several.
 
     `id` is the same from run to run, and may be the name of a file or of an artifact.
     """
@@ -24,11 +28,13 @@ class Job:
     profile: str
     width: int
     slots: int
+    draft: str = ""
+    target: str = ""
 
     @property
     def arm(self) -> str:
         """The drafting arm, as a gate of several names it."""
-        return arm_name(self.width, self.slots)
+        return arm_name(self.width, self.slots, draft=self.draft, target=self.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +45,8 @@ class Axes:
     profiles: tuple[str, ...]
     widths: tuple[int, ...]
     slots: tuple[int, ...]
-
-
-def arm_name(width: int, slots: int) -> str:
-    """The name of a drafting arm.
-
-    >>> arm_name(3, 1), arm_name(7, 2)
-    ('draft-3', 'draft-7-slots-2')
-    """
-    return f"draft-{width}" + (f"-slots-{slots}" if slots > 1 else "")
+    drafts: tuple[str, ...] = ("",)
+    targets: tuple[str, ...] = ("",)
 
 
 def plan_jobs(axes: Sequence[Axes]) -> tuple[Job, ...]:
@@ -58,16 +57,15 @@ def plan_jobs(axes: Sequence[Axes]) -> tuple[Job, ...]:
     """
     jobs: dict[str, Job] = {}
     for each in axes:
-        for profile in each.profiles:
-            for width in each.widths:
-                for slots in each.slots:
-                    words = (each.arch, profile, arm_name(width, slots))
-                    name = ".".join(_UNSAFE.sub("_", word) for word in words)
-                    if name in jobs:
-                        raise UsageProblem(
-                            f"two jobs would have the id {name}", hint="rename an arch or a profile in the map"
-                        )
-                    jobs[name] = Job(name, each.arch, profile, width, slots)
+        choices = (each.profiles, each.targets, each.drafts, each.widths, each.slots)
+        for profile, target, draft, width, slots in itertools.product(*choices):
+            words = (each.arch, profile, arm_name(width, slots, draft=draft, target=target))
+            name = ".".join(_UNSAFE.sub("_", word) for word in words)
+            if name in jobs:
+                raise UsageProblem(
+                    f"two jobs would have the id {name}", hint="rename an arch, a profile or a model file in the map"
+                )
+            jobs[name] = Job(name, each.arch, profile, width, slots, draft, target)
     return tuple(jobs.values())
 
 

@@ -142,6 +142,7 @@ def _arm(arm: Arm) -> dict[str, object]:
         "side": str(arm.plan.side),
         "slots": arm.plan.slots,
         "draft_file": arm.plan.draft or None,
+        "target_file": arm.plan.target or None,
         "recheck": arm.plan.recheck,
         "command": list(arm.command),
         "complete": arm.complete,

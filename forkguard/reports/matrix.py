@@ -26,6 +26,8 @@ def _job(job: Job) -> dict[str, object]:
         "arm": job.arm,
         "width": job.width,
         "slots": job.slots,
+        "draft_file": job.draft or None,
+        "target_file": job.target or None,
     }
 
 

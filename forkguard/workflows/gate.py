@@ -123,18 +123,20 @@ def _run_arms(means: GateMeans, plans: Sequence[ArmPlan]) -> tuple[tuple[Arm, ..
     total = sum(len(plan.prompts) for plan in plans)
     arms: list[Arm] = []
     missing: list[NotRun] = []
-    stopped: dict[Side, str] = {}
+    stopped: dict[tuple[Side, str | None], str] = {}
     done = 0
     for plan in plans:
-        if plan.side in stopped:
-            missing.append(NotRun(plan.name, stopped[plan.side], plan.side))
+        why = stopped.get((plan.side, None)) or stopped.get((plan.side, plan.target))
+        if why is not None:
+            missing.append(NotRun(plan.name, why, plan.side))
             continue
         means.talk.step(f"arm {plan.name}: {len(plan.prompts)} prompts")
         arm = _run_arm(means, plan, done=done, total=total)
         done += len(plan.prompts)
         arms.append(arm)
         if arm.trouble is not None and _stops_its_side(arm, arm.trouble):
-            stopped[plan.side] = f"not started, since {plan.name} failed ({arm.trouble.failure})"
+            of_target = plan.target if arm.trouble.failure is not Failure.HANG else None
+            stopped[plan.side, of_target] = f"not started, since {plan.name} failed ({arm.trouble.failure})"
     return tuple(arms), tuple(missing)
 
 

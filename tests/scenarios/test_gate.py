@@ -105,7 +105,9 @@ def test_every_draft_file_of_the_map_has_arms_of_its_own(desk: Desk) -> None:
     text = path.read_text()
     draft = text.partition('draft = "')[2].partition('"')[0]
     (desk.path / "other.gguf").write_bytes((desk.path / draft).read_bytes())
-    path.write_text(text + 'drafts = ["other.gguf"]\nslots = [1]\nargs = ["--odd", "9"]\n')
+    path.write_text(
+        text + 'drafts = [{file = "other.gguf", spec_type = "draft-eagle3"}]\nslots = [1]\nargs = ["--odd", "9"]\n'
+    )
     result = document(run(desk, Behaviour(), "--format", "json"))
     stem = draft.removesuffix(".gguf")
     arms = {arm["name"]: arm for arm in result["arms"]}
@@ -114,9 +116,30 @@ def test_every_draft_file_of_the_map_has_arms_of_its_own(desk: Desk) -> None:
         "draft-other-2-verbose",
     ]  # fmt: skip
     command = arms["draft-other-2"]["command"]
-    assert command[command.index("-md") + 1] == str(desk.path / "other.gguf")
+    assert command[command.index("-md") + 1 :][:3] == [str(desk.path / "other.gguf"), "--spec-type", "draft-eagle3"]
+    own = arms[f"draft-{stem}-2"]["command"]
+    assert own[own.index("--spec-type") + 1] == "draft-odd"
     assert command[-2:] == ["--odd", "9"]
     assert [model["name"] for model in result["models"]][1:] == [draft, "other.gguf"]
+
+
+def test_every_target_file_of_the_map_has_arms_of_its_own(desk: Desk) -> None:
+    path = desk.path / "upstream-map.toml"
+    text = path.read_text()
+    target = text.partition('target = "')[2].partition('"')[0]
+    (desk.path / "big.gguf").write_bytes((desk.path / target).read_bytes())
+    path.write_text(text + 'targets = ["big.gguf"]\nslots = [1]\n')
+    result = document(run(desk, Behaviour(), "--format", "json"))
+    stem = target.removesuffix(".gguf")
+    arms = {arm["name"]: arm for arm in result["arms"]}
+    assert list(arms) == [
+        f"target-{name}-{arm}" for name in (stem, "big") for arm in ("no-draft-1", "no-draft-2", "draft-2",
+                                                                     "draft-2-verbose")
+    ]  # fmt: skip
+    assert {arm["command"][arm["command"].index("-m") + 1] for arm in arms.values() if "big" in arm["name"]} == {
+        str(desk.path / "big.gguf")
+    }
+    assert ([model["name"] for model in result["models"]][:2], result["verdict"]) == ([target, "big.gguf"], "pass")
 
 
 def test_a_crash_that_drift_does_not_explain_names_none(desk: Desk) -> None:

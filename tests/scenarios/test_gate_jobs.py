@@ -79,7 +79,7 @@ def test_the_matrix_is_one_line_of_jobs_with_stable_ids(desk: Shelf) -> None:
     assert [job["id"] for job in document["jobs"]] == IDS
     assert document["jobs"][3] == {
         "id": "heron.cuda.draft-7-slots-2", "arch": "heron", "profile": "cuda", "arm": "draft-7-slots-2",
-        "width": 7, "slots": 2,
+        "width": 7, "slots": 2, "draft_file": None, "target_file": None,
     }  # fmt: skip
     assert forkguard("gate", "--matrix", "json", cwd=desk.root).out == outcome.out
 
@@ -104,6 +104,30 @@ def test_a_job_runs_its_own_arm_and_is_named_in_the_receipt(desk: Shelf, monkeyp
     assert (receipt["job"], receipt["arch"]) == ("heron.cuda.draft-7", "heron")
     assert {arm["width"] for arm in receipt["arms"]} == {None, 7}
     assert forkguard("verify", server, "--arch", "heron", cwd=desk.root).status == 0
+
+
+def test_draft_and_target_files_are_axes_of_the_matrix(desk: Shelf) -> None:
+    text = MAP.replace(
+        'draft = "draft.gguf"', 'drafts = ["f16.gguf", {file = "q8.gguf", spec_type = "draft-eagle3"}]'
+    )
+    (desk.root / "upstream-map.toml").write_text(
+        text.replace('"heron", "egret"', '"egret"').replace("[1, 2]", "[1]").replace('"cuda", "hip"', '"hip"')
+        + 'targets = ["big.gguf"]\nprompts = "prompts.toml"\n'
+    )
+    jobs = fits(forkguard("gate", "--matrix", "json", cwd=desk.root), "matrix")["jobs"]
+    assert [job["id"] for job in jobs] == [
+        f"egret.hip.target-{target}-draft-{draft}-5" for target in ("target", "big") for draft in ("f16", "q8")
+    ]
+    assert (jobs[3]["draft_file"], jobs[3]["target_file"], jobs[3]["arm"]) == ("q8", "big", "target-big-draft-q8-5")
+    (desk.root / "prompts.toml").write_text('[[prompt]]\nname = "one"\ntext = "One?"\ntokens = 9\n')
+    for name in ("big", "f16", "q8"):
+        (desk.root / f"{name}.gguf").write_bytes((desk.root / "draft.gguf").read_bytes())
+    server = write_server(desk.root / "server", Behaviour())
+    outcome = forkguard("gate", "--job", jobs[3]["id"], "--binary", server, "--format", "json", cwd=desk.root)
+    assert outcome.status == 0, outcome.err
+    receipt = json.loads(outcome.out)
+    assert [arm["name"] for arm in receipt["arms"] if arm["width"] and not arm["verbose"]] == [jobs[3]["arm"]]
+    assert [model["name"] for model in receipt["models"]] == ["big.gguf", "q8.gguf"]
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ from forkguard.core.gate import (
     Verdict,
 )
 from forkguard.core.gatechecks import judge
-from forkguard.core.gateoptions import draft_names, gate_settings, gate_table
+from forkguard.core.gateoptions import gate_settings, gate_table, named_drafts, named_targets
 from forkguard.core.gatetrouble import diagnose
-from forkguard.core.map_models import GateTable
 from forkguard.core.mapfile import parse_map
 from forkguard.core.prompts import PROMPTS, read_prompts
 from forkguard.core.serverlog import parse
@@ -139,11 +138,47 @@ def test_the_policy_is_differential_with_upstreams_arms_and_cannot_be_without() 
 
 
 def test_drafts_are_named_once_and_need_a_target() -> None:
-    table = GateTable(target="t.gguf", draft="a.gguf", drafts=("b.gguf", "a.gguf"))
-    assert draft_names(table) == ("a.gguf", "b.gguf")
+    text = MAP.replace('target = "a.gguf" }', 'target = "t.gguf", draft = "a.gguf", drafts = ["b.gguf", "a.gguf"] }')
+    table = gate_table(parse_map(text, name="m"), "otter")
+    assert list(named_drafts(table)) == ["a", "b"]
     lonely = MAP.replace('target = "a.gguf"', 'drafts = ["a.gguf"]')
     with pytest.raises(UsageProblem):
         gate_table(parse_map(lonely, name="m"), "otter")
+
+
+def test_a_draft_has_a_type_of_its_own_and_one_that_needs_no_file_needs_none() -> None:
+    drafts = '["a.gguf", {file = "b.gguf", spec_type = "draft-eagle3"}, {spec_type = "ngram-simple"}]'
+    text = MAP.replace('target = "a.gguf"', f'target = "t.gguf", spec_type = "draft-odd", drafts = {drafts}')
+    found = named_drafts(gate_table(parse_map(text, name="m"), "otter"))
+    assert {name: (one.file, one.spec_type) for name, one in found.items()} == {
+        "a": ("a.gguf", "draft-odd"), "b": ("b.gguf", "draft-eagle3"), "ngram-simple": (None, "ngram-simple"),
+    }  # fmt: skip
+    alone = MAP.replace('target = "a.gguf" }', 'target = "t.gguf", spec_type = "ngram-mod" }')
+    (one,) = named_drafts(gate_table(parse_map(alone, name="m"), "otter")).values()
+    assert (one.file, one.spec_type) == (None, "ngram-mod")
+
+
+@pytest.mark.parametrize(
+    ("drafts", "told"),
+    [
+        ('[{spec_type = "draft-eagle3"}]', "drafts[0]: name its file"),
+        ("[{}]", "drafts[0]: name its file"),
+        ('[{file = "b.gguf", spectype = "x"}]', "spec_type"),
+        ("[7]", "drafts[0]"),
+    ],
+)
+def test_a_draft_that_says_too_little_is_an_error_with_its_line(drafts: str, told: str) -> None:
+    text = MAP.replace('target = "a.gguf"', f'target = "t.gguf", drafts = {drafts}')
+    with pytest.raises(UsageProblem) as caught:
+        parse_map(text, name="m")
+    assert told in caught.value.what
+    assert caught.value.where == f"m:{text[: text.index('drafts')].count(chr(10)) + 1}"
+
+
+def test_two_files_of_one_name_are_refused() -> None:
+    text = MAP.replace('target = "a.gguf" }', 'target = "t.gguf", targets = ["o/t.gguf"], draft = "a.gguf" }')
+    with pytest.raises(UsageProblem, match="two target files have the same name"):
+        named_targets(gate_table(parse_map(text, name="m"), "otter"))
 
 
 @pytest.mark.parametrize("arch", ["nobody", "otter"])

@@ -5,7 +5,16 @@ import pytest
 from forkguard.core.completion import Answer, Candidate
 from forkguard.core.determinism import Comparison, Difference
 from forkguard.core.gate import Arm, ArmPlan, Asked, Failure, GateStage, LoadFault, ServerEnd, Side, Trouble
-from forkguard.core.gateplan import Differing, at_name, groups, on_name, plan_arms, plan_rechecks, plan_tensor_listing
+from forkguard.core.gateplan import (
+    Differing,
+    arm_name,
+    at_name,
+    groups,
+    on_name,
+    plan_arms,
+    plan_rechecks,
+    plan_tensor_listing,
+)
 from forkguard.core.gatetrigger import counterpart, isolate
 from forkguard.core.prompts import Prompt
 from forkguard.core.serverlog import parse
@@ -39,6 +48,19 @@ def test_both_sides_run_every_draft_at_every_width_and_number_of_slots() -> None
         f"upstream-{plan.name}" for plan in fork if not plan.verbose
     ]
     assert len({plan.setup for plan in plans}) == len(plans) - 2, "only the two references share a configuration"
+
+
+def test_every_target_has_its_own_references_and_every_draft() -> None:
+    plans = plan_arms((3,), PROMPTS, drafts=("f16", "q8"), targets=("big", "s m"), upstream=True)
+    fork = [plan.name for plan in plans if plan.side is Side.FORK and plan.target == "s m"]
+    assert fork == [
+        "target-s_m-no-draft-1", "target-s_m-no-draft-2", "target-s_m-draft-f16-3", "target-s_m-draft-q8-3",
+        "target-s_m-draft-f16-3-verbose", "target-s_m-draft-q8-3-verbose",
+    ]  # fmt: skip
+    assert arm_name(3, 1, draft="q8", target="s m") == fork[3]
+    assert len({plan.name for plan in plans}) == len(plans)
+    assert len({plan.setup for plan in plans}) == len(plans) - 4, "only the references share a configuration"
+    assert all(plan.name.startswith("upstream-target-") for plan in plans if plan.side is Side.UPSTREAM)
 
 
 def test_prompts_are_sent_side_by_side_as_there_are_slots() -> None:

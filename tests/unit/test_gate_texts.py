@@ -20,10 +20,11 @@ REPEATED = b"0.00.005.000 I slot: prompt eval time = 1.00 ms / 1 tokens\n"
 def arm(
     name: str, *tokens: int, width: int | None = None, timings: dict[str, float] | None = None, log: bytes = b"",
     command: tuple[str, ...] = ("server", "-np", "1"), side: Side = Side.FORK, verbose: bool = False,
+    target: str = "",
 ) -> Arm:  # fmt: skip
     rows = tuple((Candidate(token, -0.1), Candidate(token + 1, -2.0)) for token in tokens)
     answer = Answer(tokens, repr(tokens), rows, 9 if width else 0, 4 if width else 0, timings or {})
-    plan = ArmPlan(name, PROMPTS, width=width, side=side, verbose=verbose)
+    plan = ArmPlan(name, PROMPTS, width=width, side=side, verbose=verbose, target=target)
     return Arm(plan, command, (Asked("one", answer, 1.0),), replace(END, log=parse(log)), None, 1.0)
 
 
@@ -68,3 +69,28 @@ def test_a_verbose_arm_is_not_looked_at_twice() -> None:
     plain = (arm("no-draft-1", 1, 2, 3), arm("no-draft-2", 1, 2, 3))
     drafting = (arm("draft-3", 1, 9, 3, width=3), arm("draft-3-verbose", 1, 9, 3, width=3, verbose=True))
     assert [one.arm.plan.name for one in differing((*plain, *drafting), SETTINGS)] == ["draft-3"]
+
+
+def of_target(target: str, *drafted: int, second: int = 2) -> tuple[Arm, ...]:
+    return (
+        arm(f"{target}-no-draft-1", 1, second, 3, target=target),
+        arm(f"{target}-no-draft-2", 1, 2, 3, target=target),
+        arm(f"{target}-draft-3", *drafted, width=3, target=target),
+    )
+
+
+def test_each_target_has_a_reference_of_its_own() -> None:
+    other = tuple(
+        replace(one, asked=(Asked("one", replace(one.answers["one"], tokens=(7, 8, 9), text="?"), 1.0),))
+        for one in of_target("big", 1, 2, 3)
+    )
+    assert check(*of_target("small", 1, 2, 3), *other).verdict is Verdict.PASS
+    found = check(*of_target("small", 1, 2, 3), *of_target("big", 1, 9, 3))
+    assert (found.verdict, found.kind) == (Verdict.FAIL, Difference.CORRUPTION)
+    assert found.trigger == "only with the draft, on the target big (small passes)"
+
+
+def test_a_target_that_does_not_repeat_itself_hides_no_red_of_another() -> None:
+    unstable = of_target("small", 1, 2, 3, second=5)
+    assert check(*unstable, *of_target("big", 1, 2, 3)).kind is Difference.BASELINE_UNSTABLE
+    assert check(*unstable, *of_target("big", 1, 9, 3)).verdict is Verdict.FAIL
