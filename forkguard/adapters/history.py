@@ -8,7 +8,6 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from forkguard.core.history_rows import (
     Skipped,
     Source,
     SpeedRow,
+    columns,
     record_order,
 )
 from forkguard.core.history_update import Entry, Known
@@ -99,14 +99,15 @@ class HistoryBook:
         about = {"kind": source.kind.value, "name": source.name, "size": source.size, "mtime_ns": source.mtime_ns}
         self._put("source", [{**about, "sha256": entry.sha256, "problem": problem}])
         if isinstance(row, NightRow):
-            own, patches = asdict(row), [asdict(one) for one in row.patches]
+            own, patches = columns(row), [columns(one) for one in row.patches]
             del own["patches"]
             own["drift"] = json.dumps(row.drift) if row.drift is not None else None
             self._put("night", [own | {"archs": json.dumps(dict(row.archs))}])
             self._put("night_patch", [{"night": row.name, "position": at} | one for at, one in enumerate(patches)])
         elif isinstance(row, ReceiptRow):
-            own = asdict(row)
-            checks, speeds = own.pop("checks"), own.pop("speeds")
+            own = columns(row)
+            checks = [columns(one) for one in own.pop("checks")]
+            speeds = [columns(one) for one in own.pop("speeds")]
             key = {"receipt": row.name}
             self._put("receipt", [own])
             self._put("receipt_check", [key | {"position": at} | one for at, one in enumerate(checks)])

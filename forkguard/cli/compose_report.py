@@ -134,8 +134,10 @@ def _titles(place: ReportPlace) -> tuple[dict[str, str], list[str]]:
 def _wiring(place: ReportPlace, shelves: Shelves, talk: Talk) -> tuple[WiringReport | None, str]:
     """The wiring of the map's archs at the commits of the last night that had both; and why there is none."""
     night = _last_night(shelves)
-    if night is None or night.fork is None or night.upstream is None or place.fork is None:
+    if night is None or night.fork is None or night.upstream is None:
         return None, ""
+    if place.fork is None:
+        return None, "the fork is not there, so the archs' wiring is left out"
     archs = tuple(night.drift.archs) if night.drift is not None else tuple(place.map.arch)
     try:
         with open_project(map_file=place.map_path, fork=place.fork) as project:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from forkguard.core.nightly import Night
 from forkguard.core.receipt_view import ReceiptView
@@ -128,6 +129,11 @@ class History:
     nights: tuple[NightRow, ...]
     receipts: tuple[ReceiptRow, ...]
     skipped: tuple[Skipped, ...]
+
+
+def columns(row: PatchRow | NightRow | CheckRow | SpeedRow | ReceiptRow) -> dict[str, Any]:
+    """A row's own fields by name, in their order; what lies in them is not copied (`asdict` would, at length)."""
+    return {name: getattr(row, name) for name in row.__slots__}
 
 
 def night_row(night: Night) -> NightRow:

@@ -1,10 +1,9 @@
 """The history as JSON (`forkguard/history@1`)."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
-from forkguard.core.history_rows import History, NightRow, ReceiptRow
+from forkguard.core.history_rows import History, NightRow, ReceiptRow, columns
 
 SCHEMA = "forkguard/history@1"
 
@@ -21,10 +20,15 @@ def history_json(history: History) -> str:
 
 
 def _night(row: NightRow) -> dict[str, Any]:
-    return {"id": row.name, **{name: value for name, value in asdict(row).items() if name != "name"}}
+    document = columns(row)
+    return {"id": document.pop("name"), **document, "patches": [columns(one) for one in row.patches]}
 
 
 def _receipt(row: ReceiptRow) -> dict[str, Any]:
-    document = {"run": row.name, **{name: value for name, value in asdict(row).items() if name != "name"}}
-    document["checks"] = [{"name": one.name, "verdict": one.verdict, "class": one.kind} for one in row.checks]
-    return document
+    document = columns(row)
+    return {
+        "run": document.pop("name"),
+        **document,
+        "checks": [{"name": one.name, "verdict": one.verdict, "class": one.kind} for one in row.checks],
+        "speeds": [columns(one) for one in row.speeds],
+    }
