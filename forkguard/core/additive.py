@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forkguard.core.additive_python import python_entries
 from forkguard.core.merges import Region
 from forkguard.core.syntax import tokens_of
 
@@ -33,17 +34,22 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One whole entry: its key (what may stand once), its lines; `closed` where a case ends in a statement."""
+    """One whole entry: its key (what may stand once), its lines; `closed` where a case ends in a statement.
+
+    `tokens` are what it says, where the words of C++ would not do.
+    """
 
     key: str
     lines: tuple[str, ...]
     closed: bool = False
+    tokens: tuple[str, ...] = ()
 
 
-def joined(region: Region, *, above: Sequence[str]) -> Joined | None:
+def joined(region: Region, *, above: Sequence[str], python: bool = False) -> Joined | None:
     """Join a region of two pure additions, or None where that would be a guess.
 
-    `above` are the lines of the merged file in front of the region; they tell what kind of list it is in.
+    `above` are the lines of the merged file in front of the region; they tell what kind of list it is in. `python`:
+    the file is one of Python, not of C or C++.
 
     >>> region = Region(3, ("    case B:\\n",), (), ("    case C:\\n",))
     >>> joined(region, above=["switch (x) {\\n", "    case A:\\n"]).lines
@@ -51,6 +57,8 @@ def joined(region: Region, *, above: Sequence[str]) -> Joined | None:
     """
     if any(line.strip() for line in region.base) or not region.ours or not region.theirs:
         return None
+    if python:
+        return _of_python(region, above)
     for what, reader in _READERS:
         ours, theirs = reader(region.ours, above), reader(region.theirs, above)
         if ours and theirs:
@@ -58,12 +66,24 @@ def joined(region: Region, *, above: Sequence[str]) -> Joined | None:
     return None
 
 
+def _of_python(region: Region, above: Sequence[str]) -> Joined | None:
+    (what, mine), (other, its) = python_entries(region.ours, above), python_entries(region.theirs, above)
+    if not mine or not its or what != other:
+        return None
+    ours, theirs = ([_Entry(one.key, one.lines, tokens=one.tokens) for one in side] for side in (mine, its))
+    return _in_order(what, region, ours=ours, theirs=theirs, above=above)
+
+
+def _said(entry: _Entry) -> tuple[str, ...]:
+    return entry.tokens or _tokens(entry.lines)
+
+
 def _in_order(
     what: str, region: Region, *, ours: Sequence[_Entry], theirs: Sequence[_Entry], above: Sequence[str]
 ) -> Joined | None:
     mine = {entry.key: entry for entry in ours}
     same = [entry for entry in theirs if entry.key in mine]
-    if any(_tokens(entry.lines) != _tokens(mine[entry.key].lines) for entry in same):
+    if any(_said(entry) != _said(mine[entry.key]) for entry in same):
         return None
     if len(mine) != len(ours) or len({entry.key for entry in theirs}) != len(theirs):
         return None

@@ -19,7 +19,7 @@ def join_additions(
     A file whose every region is joined conflicts no longer. `label` is the fork's name on the markers.
     """
     whole = [path for path in merged.conflicted if all(merged.side(path, number) for number in (1, 2, 3))]
-    entries = bench.entries(merged.tree, [path for path in whole if is_cxx(path)])
+    entries = bench.entries(merged.tree, [path for path in whole if is_cxx(path) or _is_python(path)])
     contents = bench.blobs(entry.blob for entry in entries.values() if entry.is_file)
     edits: dict[TreePath, TreeEntry | None] = {}
     joins: dict[TreePath, tuple[Joined, ...]] = {}
@@ -27,7 +27,11 @@ def join_additions(
     for path, entry in entries.items():
         lines = lines_of(contents.get(entry.blob, b""))
         found = regions(lines, label=label)
-        done = tuple(join for region in found if (join := joined(region, above=lines[: region.line - 1])))
+        done = tuple(
+            join
+            for region in found
+            if (join := joined(region, above=lines[: region.line - 1], python=_is_python(path)))
+        )
         if done:
             joins[path] = done
             edits[path] = TreeEntry(entry.mode, bench.put_blob(content_of(_with(lines, done))))
@@ -35,6 +39,10 @@ def join_additions(
     stages = tuple(stage for stage in merged.stages if stage.path not in solved)
     messages = tuple(text for text in merged.messages if not _is_about(text, solved))
     return Merged(bench.edit(merged.tree, edits), stages, messages), joins
+
+
+def _is_python(path: TreePath) -> bool:
+    return path.endswith(".py")
 
 
 def _with(lines: Sequence[str], joins: Sequence[Joined]) -> list[str]:

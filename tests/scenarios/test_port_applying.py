@@ -166,6 +166,21 @@ def test_table_rows_and_enumerators_that_both_sides_add_are_joined(desk: Desk, h
     assert "    LLM_ARCH_CRANE,\n    LLM_ARCH_ROBIN,\n" in ported(history.fork, NAMES, 300)
 
 
+def test_entries_that_both_sides_add_to_a_table_of_the_converter_are_joined(desk: Desk, history: MiniHistory) -> None:
+    name = "gguf-py/gguf/names.py"
+    base = 'NAMES = {\n    "otter": 1,\n}\n'
+    history.upstream.git("checkout", "-q", "-B", "master", history.base)
+    history.upstream.commit("names (#299)", {name: base})
+    history.upstream.commit("crane (#300)", {name: base.replace("}", '    "crane": 2,\n}')})
+    history.fork.git("fetch", "-q", "-f", "upstream")
+    history.fork.commit("ours: robin", {name: base.replace("}", '    "robin": 3,\n}')})
+
+    document = desk.json("port", "300", status=0)
+
+    assert outcomes(document) == [("names.py", "additive")]
+    assert ported(history.fork, name, 300) == 'NAMES = {\n    "otter": 1,\n    "crane": 2,\n    "robin": 3,\n}\n'
+
+
 def test_an_edited_line_beside_the_additions_is_a_conflict(desk: Desk, history: MiniHistory) -> None:
     mine = mini_llama.arch_source(rollback=("otter", "robin"))
     switch = mine.index("supports_rs_rollback")
