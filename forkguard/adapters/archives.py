@@ -53,6 +53,11 @@ KNOWN_BUILDS: Mapping[int, PackagedBuild] = MappingProxyType(
         for known in (
             PackagedBuild(10531, "a4bbe6a857471fc788c7af1c9d6debf0da1743edffe7efeea5aaa48745e18ef2"),
             PackagedBuild(10549, "a3b4e39003a54e51d78da746906f8731771916e3147179786ad061fd880dc136"),
+            PackagedBuild(10615, "280992fe170fc6c2aa3d3091f8db48c235404e039f7a2d896a8f40111909e924"),
+            PackagedBuild(10705, "534e5db4be621b89564c14aafc217c36963375176ec0e663941f3a8b05353d15"),
+            PackagedBuild(10883, "4369defa1afdceebeaf449400207ba1d1207aabb92442b0f3950f449da2e229a"),
+            PackagedBuild(11104, "5f90509710aa011ce37f2ce0bc2eaeb05ddb47e074b1253631610872e54f3f9f"),
+            PackagedBuild(11434, "b0a2feb64c6fbd09f12af230734f072dd819ecb0ebd259565e1d6e9c34007e45"),
         )
     }
 )

@@ -17,15 +17,20 @@ from forkguard.adapters.snapshots import NEWER, OLDER
 from tests.support import real_sources as shapes
 from tests.support.real_sources import RealSources, make_real_sources
 
-_CACHE = platformdirs.user_cache_path("forkguard", appauthor=False)
+CACHE = platformdirs.user_cache_path("forkguard", appauthor=False)
+"""Downloads, sources and builds are kept here from run to run."""
 _WEEK = 7 * 24 * 3600
 
 
-class _StderrTalk:
+class StderrTalk:
+    """Steps and remarks as lines."""
+
     def step(self, message: str) -> None:
+        """A step begins."""
         sys.stderr.write(f"{message}\n")
 
     def note(self, message: str) -> None:
+        """A remark."""
         sys.stderr.write(f"{message}\n")
 
     def progress(self, done: int, total: int, message: str) -> None:
@@ -35,7 +40,7 @@ class _StderrTalk:
 @pytest.fixture(scope="session")
 def real_archives() -> tuple[Path, Path]:
     """The source archives of b10531 and b10549."""
-    cache = ArchiveCache(_CACHE / "archives", talk=_StderrTalk())
+    cache = ArchiveCache(CACHE / "archives", talk=StderrTalk())
     return cache.get(OLDER).path, cache.get(NEWER).path
 
 
@@ -43,7 +48,7 @@ def real_archives() -> tuple[Path, Path]:
 def real_sources(real_archives: tuple[Path, Path]) -> RealSources:
     """Both repositories, shared by all tests and runs: only read them (`real_fork` is there to be changed)."""
     older, newer = real_archives
-    place = _CACHE / "test-sources" / _content_key()
+    place = CACHE / "test-sources" / _content_key()
     place.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(place.parent / "lock", timeout=600):
         ready = place / "ready"
@@ -64,8 +69,8 @@ def real_fork(real_sources: RealSources, tmp_path: Path) -> Path:
 @pytest.fixture
 def build_turn() -> Iterator[None]:
     """One test at a time builds, whatever the number of workers: the second tree profits from the first's cache."""
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(_CACHE / "test-builds.lock", timeout=3000):
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(CACHE / "test-builds.lock", timeout=3000):
         yield
 
 
