@@ -23,6 +23,7 @@ from forkguard.cli.compose import (
     cache_folder,
     fork_path,
     fork_side_of,
+    other_clone,
     patchset_store,
     project_ledger,
     project_rules,
@@ -31,6 +32,7 @@ from forkguard.cli.compose import (
 )
 from forkguard.cli.compose_candidate import CandidateWork
 from forkguard.cli.compose_notices import tell_people
+from forkguard.cli.compose_port import recheck_places
 from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.drift_ledger import read_baseline
 from forkguard.cli.refusals import refuse_shallow
@@ -49,9 +51,10 @@ from forkguard.reports.drift import as_json
 from forkguard.reports.night_packet import packet_markdown
 from forkguard.reports.replay import replay_json
 from forkguard.workflows.drift import run_drift
-from forkguard.workflows.night_state import Draft, NightMeans, Recheck, moment
+from forkguard.workflows.night_state import Draft, NightMeans, moment
 from forkguard.workflows.nightly import close_cut_off, not_opened, run_night
 from forkguard.workflows.nightly_packets import Workplace, conflict_packets
+from forkguard.workflows.recheck import Rechecked, recheck
 from forkguard.workflows.replay import replay
 
 NIGHTS = "nightly"
@@ -124,9 +127,10 @@ class NightWork:
             total.update(hashlib.sha256(path.read_bytes()).digest())
         return total.hexdigest()
 
-    def recheck(self, target: Side) -> Recheck:  # noqa: ARG002
-        """Nothing is looked up yet."""
-        return Recheck()
+    def recheck(self, target: Side) -> Rechecked:
+        """What came after the requests that the stack carries, on the target."""
+        project = self.project
+        return recheck(patchset_store(project), fork=project.fork, upstream=target, places=recheck_places(project))
 
     def drift(self, target: Side, base: Base) -> tuple[DriftReport, str]:
         """The production branch against the target."""
@@ -159,7 +163,7 @@ class NightWork:
     def packets(self, report: ReplayReport, base: Base) -> tuple[tuple[Packet, str], ...]:
         """A packet for each patch that failed, and its text."""
         project = self.project
-        place = Workplace(project.fork_repo.path, project.patchsets, project.root / "mend")
+        place = Workplace(project.fork_repo.path, project.patchsets)
         patches = [result.patch for result in report.results]
         tools = replay_tools(project, self.talk)
         found = []
@@ -168,7 +172,7 @@ class NightWork:
         ):
             patch = packet.result.patch
             file = packet_file(number, patch.patchset, patch.name)
-            found.append((Packet(patch.patchset, patch.name, file, packet.resume[1]), packet_markdown(packet)))
+            found.append((Packet(patch.patchset, patch.name, file, packet.resume[0]), packet_markdown(packet)))
         return tuple(found)
 
     def push(self, commit: CommitHash, expected: CommitHash | None) -> None:
@@ -257,14 +261,19 @@ def open_alone(place: NightPlace, *, fork: Path | None, fork_ref: str | None) ->
     """
     map_, map_path = place.map, place.map_path
     cache = cache_folder(map_, map_path)
-    with GitRepository(fork_path(fork, map_, map_path), raw_logs=RawLogs(cache / "histories")) as repo:
+    with contextlib.ExitStack() as stack:
+        path = fork_path(fork, map_, map_path)
+        repo = stack.enter_context(GitRepository(path, raw_logs=RawLogs(cache / "histories")))
         refuse_shallow(repo)
+        other = other_clone(map_, map_path)
+        if other is not None:
+            stack.enter_context(other)
         side = fork_side_of(repo, map_.fork.ref if fork_ref is None else fork_ref)
         yield Project(
             map=map_,
             map_path=map_path,
             fork_repo=repo,
-            upstream_repo=repo,
+            upstream_repo=other or repo,
             fork=side,
             upstream=side,
             cache=cache,
@@ -327,6 +336,7 @@ def night_means(project: Project, talk: Talk) -> NightMeans:
         choose=work.choose,
         key=work.key,
         recheck=work.recheck,
+        asks_forge=recheck_places(project).forge is not None,
         drift=work.drift,
         replay=work.replay,
         packets=work.packets,

@@ -16,7 +16,7 @@ class ConflictPacket:
 
     In a conflict `ours` is upstream's side with `fork_log` upstream's commits that wrote it, `theirs` the patch's;
     `upstream_log` is the history of the lines before that. `broke` is the breaking commit's change to the patch's
-    files, as a diff without context. `resume` are commands.
+    files, as a diff without context. `resume` are forkguard's commands to go on by hand, `by_git` plain git's.
     """
 
     result: PatchResult
@@ -26,6 +26,7 @@ class ConflictPacket:
     broke: str
     touched: tuple[Commit, ...]
     resume: tuple[str, ...]
+    by_git: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
 

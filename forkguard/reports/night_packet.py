@@ -29,11 +29,11 @@ def packet_markdown(packet: ConflictPacket) -> str:
     lines += [
         "## How to mend it by hand",
         "",
-        "A checkout of upstream with every patch that applies; the patch goes on top of it.",
-        "",
         *fenced("\n".join(packet.resume), "sh"),
         "",
-        "Then `forkguard stack replay` says whether it applies, and the next night makes the candidate.",
+        "The resolution is kept in `resolutions/` beside the map, and the next night uses it. With plain git:",
+        "",
+        *fenced("\n".join(packet.by_git), "sh"),
     ]
     return "\n".join(lines) + "\n"
 

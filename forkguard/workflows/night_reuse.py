@@ -24,8 +24,8 @@ def reusable(means: NightMeans, draft: Draft) -> Night | None:
     last = draft.last
     if last is None or last.key != draft.key or last.upstream is None or last.base is None:
         return None
-    open_ends = [step for step in last.steps if step.outcome is Outcome.COULD_NOT]
-    if any(step.name is not NightStep.COVERAGE for step in open_ends):
+    open_ends = {step.name for step in last.steps if step.outcome is Outcome.COULD_NOT}
+    if open_ends - {NightStep.COVERAGE, NightStep.RECHECK}:
         return None
     if last.candidate is not None and means.branches.branch(last.candidate.branch) != last.candidate.commit:
         draft.notes.append(f"{last.candidate.branch} is not where the night {last.id} left it: all was done again")
@@ -38,7 +38,7 @@ def reusable(means: NightMeans, draft: Draft) -> Night | None:
 
 
 def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[NightStep], StepResult]) -> None:
-    """Put the results of that night into this one's record. Whether open requests moved is asked again (`run`)."""
+    """Put the results of that night into this one's record. What a forge is asked for is asked again (`run`)."""
     assert last.upstream is not None  # noqa: S101  (`reusable` looked)
     assert last.base is not None  # noqa: S101
     source = last.reused or last.id
@@ -60,7 +60,7 @@ def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[Ni
             means.nights.take_over(draft.id, name, source=last.id)
     now = moment(means.now())
     for step in last.steps:
-        if step.name is NightStep.RECHECK and last.pins:
+        if step.name is NightStep.RECHECK and (means.asks_forge or last.pins or step.outcome is Outcome.COULD_NOT):
             draft.steps.append(run(step.name))
         elif step.name not in _AFRESH:
             draft.steps.append(replace(step, started=now, finished=now))

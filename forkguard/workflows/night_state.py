@@ -30,18 +30,10 @@ from forkguard.core.nightly import (
 )
 from forkguard.core.replay import ReplayReport, StackPatch
 from forkguard.ports import CandidateBranches, NightStore, PatchsetStore, Repository, Talk
+from forkguard.workflows.recheck import Rechecked
 
 DRIFT_FILE = "drift.json"
 REPLAY_FILE = "replay.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Recheck:
-    """What became of carried requests, and what came after them."""
-
-    follow_ups: tuple[NightFollowUp, ...] = ()
-    pins: tuple[NightPin, ...] = ()
-    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,8 @@ class NightMeans:
     """What a night needs from outside.
 
     `repo` is the fork's repository as it is, `fetch` brings upstream into it, `choose` picks the commit to look at
-    from what was fetched (at a moment). `key` is a hash of all that the results for a target depend on. `drift`,
+    from what was fetched (at a moment). `key` is a hash of all that the results for a target depend on, but for
+    what a forge says, where `asks_forge`. `drift`,
     `replay` and `packets` give their result and the documents that are kept. `gates` are the archs that can be
     gated, `ungated` says why others cannot. `build` and `gate` work on a candidate that stands on a target. `push`
     takes the candidate and where the remote branch must stand (None: it must not be there). `intact` says what is
@@ -66,7 +59,8 @@ class NightMeans:
     fetch: Callable[[str], Fetched]
     choose: Callable[[Fetched, datetime], Side]
     key: Callable[[Side], str]
-    recheck: Callable[[Side], Recheck]
+    recheck: Callable[[Side], Rechecked]
+    asks_forge: bool
     drift: Callable[[Side, Base], tuple[DriftReport, str]]
     replay: Callable[[Sequence[StackPatch], Base, Side], tuple[ReplayReport, str]]
     packets: Callable[[ReplayReport, Base], Sequence[tuple[Packet, str]]]

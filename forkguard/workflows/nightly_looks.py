@@ -1,18 +1,23 @@
 """The steps of a night that look: fetch, target, coverage, recheck, drift, replay."""
 
+from collections.abc import Collection
+
 from forkguard.core.findings import ArchStatus, Base, DriftReport, Side
 from forkguard.core.night_verdict import red_findings, retirements
 from forkguard.core.nightly import (
     NightCommit,
     NightDrift,
     NightFinding,
+    NightFollowUp,
     NightPatch,
+    NightPin,
     NightUpstream,
     Outcome,
 )
 from forkguard.core.replay import PatchStatus, ReplayReport
 from forkguard.errors import CouldNotWork
 from forkguard.workflows.night_state import DRIFT_FILE, REPLAY_FILE, Draft, NightMeans, StepEnd, done, skipped
+from forkguard.workflows.recheck import Later
 from forkguard.workflows.replay import read_patches
 from forkguard.workflows.status import read_status
 
@@ -116,15 +121,26 @@ def recheck(means: NightMeans, draft: Draft) -> StepEnd:
     if draft.target is None:
         return skipped("there is no target")
     found = means.recheck(draft.target)
-    draft.follow_ups, draft.pins = found.follow_ups, found.pins
+    known = {(one.patchset, one.pr, one.commit) for one in draft.last.follow_ups} if draft.last is not None else set()
+    draft.follow_ups = tuple(_follow_up(one, known) for one in found.follow_ups)
+    draft.pins = tuple(
+        NightPin(one.patchset, one.pull, one.pinned, one.head, one.state.value, one.why) for one in found.pins
+    )
+    said = "nothing came after the requests that the stack carries"
+    if found.pins or found.follow_ups:
+        moved = sum(pin.moved for pin in found.pins)
+        fresh = sum(one.new for one in draft.follow_ups)
+        said = f"{_count(len(found.follow_ups), 'follow-up')} ({fresh} new)"
+        said += f", {_count(len(found.pins), 'open request')} ({moved} moved)" if found.pins else ""
     if found.problems:
         return StepEnd(Outcome.COULD_NOT, "; ".join(found.problems))
-    moved = sum(1 for pin in found.pins if pin.head not in (None, pin.pinned))
-    fresh = sum(1 for one in found.follow_ups if one.new)
-    if not found.pins and not found.follow_ups:
-        return done("nothing came after the requests that the stack carries")
-    said = f"{_count(len(found.follow_ups), 'follow-up')} ({fresh} new), {_count(len(found.pins), 'pin')}"
-    return done(f"{said}{f', {moved} moved' if moved else ''}")
+    return done(said)
+
+
+def _follow_up(found: Later, known: Collection[tuple[str, int | None, str | None]]) -> NightFollowUp:
+    pull, commit = found.follow_up.pull, found.follow_up.commit or None
+    new = found.new and (found.patchset, pull, commit) not in known
+    return NightFollowUp(found.patchset, pull, commit, found.follow_up.why, new)
 
 
 def drift(means: NightMeans, draft: Draft) -> StepEnd:

@@ -24,11 +24,10 @@ _UPSTREAM = "upstream"
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where a person mends by hand: the fork's clone, the folder of patchsets, and where a checkout may go."""
+    """Where a person mends by hand: the fork's clone, and the folder of patchsets."""
 
     fork: Path
     patchsets: Path
-    checkout: Path
 
 
 def conflict_packets(
@@ -63,6 +62,7 @@ def _packet(
         broke=broke,
         touched=result.touched,
         resume=_resume(result, report, place),
+        by_git=_by_git(result, report, place),
         remarks=tuple(remarks),
     )
 
@@ -117,12 +117,25 @@ def _places(bench: Bench, merged: Merged, changes: Sequence[FileChange]) -> tupl
 
 
 def _resume(result: PatchResult, report: ReplayReport, place: Workplace) -> tuple[str, ...]:
-    fork, checkout = shlex.quote(str(place.fork)), shlex.quote(str(place.checkout))
+    label, onto = shlex.quote(result.patch.label), report.onto.commit
+    if result.status is PatchStatus.CONFLICT:
+        return (
+            f"forkguard stack replay --onto {onto} --resolve {label}",
+            "forkguard stack replay --continue    # when the marked files are resolved in the worktree that it names",
+        )
+    if result.status is PatchStatus.MISSING_BLOB:
+        return (
+            f"git -C {shlex.quote(str(place.fork))} fetch --refetch --no-filter",
+            f"forkguard stack replay --onto {onto}",
+        )
+    needed = result.needs[0] if result.needs else result.patch.label
+    return (f"forkguard stack replay --onto {onto} --resolve {shlex.quote(needed)}",)
+
+
+def _by_git(result: PatchResult, report: ReplayReport, place: Workplace) -> tuple[str, ...]:
+    fork = shlex.quote(str(place.fork))
     patch = shlex.quote(str(place.patchsets / result.patch.patchset / result.patch.name))
     return (
-        f"git -C {fork} worktree add --detach {checkout} {report.tip}",
-        f"git -C {checkout} am --3way {patch}",
-        f"git -C {checkout} am --continue        # when the marked files are resolved and added",
-        f"git -C {checkout} format-patch -1 --stdout > {patch}",
-        f"git -C {fork} worktree remove {checkout}",
+        f"git -C {fork} worktree add --detach ../mend {report.tip}    # upstream with every patch that applies",
+        f"git -C {fork}/../mend am --3way {patch}",
     )

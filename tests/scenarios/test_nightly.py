@@ -120,9 +120,35 @@ def test_a_conflict_is_red_and_its_packet_tells_all(nights: Nights) -> None:
     assert "Upstream wrote its side in:\n\n- " + f"`{broke[:12]}`" in text
     assert "ten (#8)" not in text
     assert f"git -C {nights.fork.path} worktree add --detach" in text
+    assert packet["resume"] == f"forkguard stack replay --onto {broke} --resolve one/{patch['patch']}"
     assert packet["resume"] in text
     assert nights.candidates() == {}
     assert nights.fork.snapshot() == before
+
+
+def test_a_conflict_that_was_decided_makes_the_next_night_green(nights: Nights) -> None:
+    nights.upstream.commit("notes: three (#9)", {NOTES: notes({3: "theirs: three"})})
+    red = nights.night(status=1)
+    command = red["packets"][0]["resume"].split(" ")[1:]
+    assert nights.queue.desk.run(*command).status == 1
+    (place,) = (nights.desk.parent / "cache" / "worktrees").glob("forkguard-*/" + NOTES)
+    place.write_text(notes({3: "both: three"}))
+    assert nights.queue.desk.run("stack", "replay", "--continue").status == 0
+    green = nights.night(status=0)
+    assert green["reused"] is None
+    assert nights.fork.text(NOTES, ref=green["candidate"]["branch"]) == notes({3: "both: three"}).rstrip()
+
+
+def test_what_came_after_a_carried_request_is_told_once_as_new(nights: Nights) -> None:
+    merged = nights.upstream.commit("a request (#7)", {"other.cpp": "int seven;\n"})
+    with (nights.desk / "patchsets/one/patchset.toml").open("a") as file:
+        file.write(f'pull = 7\nupstream = ["{merged}"]\n')
+    assert nights.night(status=0)["follow_ups"] == []
+    later = nights.upstream.commit("mend #7 (#8)", {"more.txt": "more\n"})
+    (found,) = nights.night(status=0)["follow_ups"]
+    assert (found["patchset"], found["pr"], found["commit"], found["new"]) == ("one", 8, later, True)
+    nights.upstream.commit("elsewhere (#9)", {"more.txt": "more and more\n"})
+    assert [one["new"] for one in nights.night(status=0)["follow_ups"]] == [False]
 
 
 def test_the_same_failure_is_one_story_another_one_is_new(nights: Nights) -> None:

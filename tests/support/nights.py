@@ -138,7 +138,7 @@ def new_gated_nights(folder: Path) -> Nights:
 def write_gate(nights: Nights) -> None:
     """Let upstream and the fork build, and the map gate."""
     server = write_server(nights.desk.parent / "made", Behaviour())
-    files = {"CMakeLists.txt": CMAKE, "llama-server": server.read_bytes()}
+    files: dict[str, str | bytes] = {"CMakeLists.txt": CMAKE, "llama-server": server.read_bytes()}
     nights.upstream.write(files)
     (nights.upstream.path / "llama-server").chmod(0o755)
     base = nights.upstream.commit("build : a server (#103)", files)
