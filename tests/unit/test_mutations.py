@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -78,6 +79,13 @@ def test_the_two_places_that_get_a_statement_at_their_head() -> None:
 def test_every_mutation_is_held_and_their_names_differ() -> None:
     assert set(BY_NAME) == {*CHANGES, "null-pointer", "second-request-hangs"}
     assert len(BY_NAME) == len(MUTATIONS) >= FEWEST
+
+
+def test_the_page_of_the_gate_lists_every_mutation() -> None:
+    page = (Path(__file__).parents[2] / "docs/gate.md").read_text()
+    assert re.findall(
+        r"^\| `([a-z-]+)` \| .* \| `(?:crash|corruption|liveness|fallback)`.* \|$", page, re.MULTILINE
+    ) == [mutation.name for mutation in MUTATIONS]
 
 
 def test_a_tree_without_the_subjects_is_left_alone() -> None:
