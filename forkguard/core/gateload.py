@@ -6,8 +6,16 @@ from dataclasses import replace
 from forkguard.core.gate import Arm, LoadFault
 from forkguard.core.logfacts import LoadError, LoadProblem, LogSummary
 
-_SAME_ARCHS = (frozenset({"dflash", "dspark", "dflash-draft"}),)
-"""Architectures that trees of different owners know under different names."""
+_SAME_ARCHS = tuple(
+    frozenset(names.split())
+    for names in (
+        "dflash dspark dflash-draft",
+        "cohere2moe cohere2_moe",
+        "gemma4-assistant gemma4_assistant gemma4_mtp",
+        "pangu-embedded openpangu",
+    )
+)
+"""Architectures that trees of different owners know under different names, one a line; from public forks' tables."""
 
 
 def load_fault(log: LogSummary) -> LoadFault | None:
@@ -33,8 +41,8 @@ def _fault(error: LoadError) -> LoadFault:
 def other_names(arch: str) -> tuple[str, ...]:
     """Names under which other trees have this architecture.
 
-    >>> other_names("dspark")
-    ('dflash', 'dflash-draft')
+    >>> other_names("dspark"), other_names("gemma4_mtp")
+    (('dflash', 'dflash-draft'), ('gemma4-assistant', 'gemma4_assistant'))
     """
     return tuple(sorted(name for same in _SAME_ARCHS if arch in same for name in same - {arch}))
 

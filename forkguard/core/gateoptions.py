@@ -7,7 +7,7 @@ from typing import TypeVar
 from forkguard.core.determinism import NEAR_TIE_NATS
 from forkguard.core.gate import DEFAULT_CHECKS, CheckName, GateSettings, Policy
 from forkguard.core.map_models import DraftTable, GateTable, UpstreamMap
-from forkguard.core.server_flags import needs_file
+from forkguard.core.server_flags import gates_own, needs_file
 from forkguard.errors import UsageProblem
 
 _Value = TypeVar("_Value")
@@ -20,7 +20,8 @@ DEFAULT_SPEC_TYPE = "draft-dspark"
 def gate_table(map_: UpstreamMap, arch: str) -> GateTable:
     """The gate's table for one arch: its own values, and those of `[gate]` where it has none.
 
-    Raises `UsageProblem` for an arch that the map does not have, and for a target without a draft.
+    Raises `UsageProblem` for an arch that the map does not have, for a target without a draft, and for args that
+    the gate gives itself.
     """
     if arch not in map_.arch:
         known = ", ".join(sorted(map_.arch)) or "none"
@@ -30,6 +31,10 @@ def gate_table(map_: UpstreamMap, arch: str) -> GateTable:
     own = map_.arch[arch].gate
     written = {name: getattr(own, name) for name in own.model_fields_set} if own is not None else {}
     table = map_.gate.model_copy(update=written)
+    for name, why in gates_own(table.args):
+        raise UsageProblem(
+            f"{name} cannot be among args of [gate] for {arch}: {why}", hint=f"take {name} out of args"
+        )
     if bool(target_files(table)) != bool(drafts_of(table)):
         missing = "draft" if target_files(table) else "target"
         raise UsageProblem(

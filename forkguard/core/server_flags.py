@@ -56,6 +56,23 @@ _ELSEWHERE = {
 }  # fmt: skip
 """Where a server listens, what it logs, and the models, which are compared by their hashes."""
 
+_GATES_OWN = {
+    "--host": "the gate chooses where each server listens",
+    "--port": "the gate chooses where each server listens",
+    "--api-key": "the gate sends no key, and a receipt would hold this one",
+    "--api-key-file": "the gate sends no key",
+    "--api-prefix": "the gate asks at the server's root",
+    "--ssl-key-file": "the gate asks without TLS",
+    "--ssl-cert-file": "the gate asks without TLS",
+    "--model": "name it as `target`",
+    "--model-url": "name a file as `target`",
+    "-hf": "name a file as `target`",
+    "--hf-repo": "name a file as `target`",
+    "--model-draft": "name it as `draft`, or in `drafts`",
+    "--spec-type": "name it as `spec_type`",
+}
+"""Flags that would make a server other than the one that the receipt tells of, and what to do instead."""
+
 _STEERED = "LLAMA_ARG_"
 _NUMBER = re.compile(r"-\d")
 
@@ -107,6 +124,16 @@ def needs_file(spec_type: str) -> bool:
     [True, False, False]
     """
     return spec_type.startswith("draft-") and spec_type != "draft-mtp"
+
+
+def gates_own(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The flags among `words` that the gate gives itself, as they are written, each with the reason.
+
+    >>> gates_own(["-c", "8", "-m", "t.gguf", "--port=80"])
+    (('-m', 'name it as `target`'), ('--port', 'the gate chooses where each server listens'))
+    """
+    names = [word.partition("=")[0] for word in words if word.startswith("-")]
+    return tuple((name, _GATES_OWN[_NAMES.get(name, name)]) for name in names if _NAMES.get(name, name) in _GATES_OWN)
 
 
 def flagged_models(words: Sequence[str]) -> tuple[str, ...]:

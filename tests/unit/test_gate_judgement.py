@@ -175,6 +175,14 @@ def test_a_draft_that_says_too_little_is_an_error_with_its_line(drafts: str, tol
     assert caught.value.where == f"m:{text[: text.index('drafts')].count(chr(10)) + 1}"
 
 
+@pytest.mark.parametrize("words", ['"--api-key", "s3cret"', '"--host=0.0.0.0"', '"-md", "x.gguf"', '"-c", "9", "-m"'])
+def test_args_that_the_gate_gives_itself_are_wrong_use_and_no_value_is_told(words: str) -> None:
+    text = MAP.replace('target = "a.gguf" }', f'target = "t.gguf", draft = "a.gguf", args = [{words}] }}')
+    with pytest.raises(UsageProblem, match="cannot be among args") as caught:
+        gate_table(parse_map(text, name="m"), "otter")
+    assert "s3cret" not in caught.value.what + caught.value.hint
+
+
 def test_two_files_of_one_name_are_refused() -> None:
     text = MAP.replace('target = "a.gguf" }', 'target = "t.gguf", targets = ["o/t.gguf"], draft = "a.gguf" }')
     with pytest.raises(UsageProblem, match="two target files have the same name"):
