@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from forkguard.adapters.bounded_regex import search
 from forkguard.adapters.box_watch import BoxWatch
 from forkguard.adapters.gpu import GpuTools
 from forkguard.adapters.memory_speed import measure_bandwidth, model_bytes_per_token
@@ -76,7 +77,7 @@ def with_measurements(
         ceiling=_ceiling(table, Path(report.models[0].path), talk=talk) if prompts else None,
         subject={**subject, "prompts": _digest(plans[0]), "args": json.dumps(table.args)},
     )
-    means = MeasureMeans(servers, look=BoxWatch().look, clock=time.monotonic, talk=talk)
+    means = MeasureMeans(servers, look=BoxWatch().look, clock=time.monotonic, talk=talk, search=search)
     measured = measure(means, question, box=report.box, last=_last(receipts, report))
     measured = replace(measured, checks=tuple(_explained(check, suspects, talk) for check in measured.checks))
     return attach(report, measured, finished=now().astimezone(UTC).isoformat(timespec="seconds"))
@@ -104,6 +105,8 @@ def _explained(check: Check, suspects: Callable[[], Sequence[Suspect]], talk: Ta
         return replace(check, suspects=tuple(one for one in suspects() if one.severity == _SLOW))
     except ForkguardError as error:
         return replace(check, detail=f"{check.detail}; drift could not be asked what explains this: {error.what}")
+    except Exception as error:  # noqa: BLE001  (whatever it is: what was measured must reach its receipt)
+        return replace(check, detail=f"{check.detail}; a bug in forkguard: drift failed: {error!r}")
 
 
 def _said_of_other_targets(report: GateReport, plans: Sequence[ArmPlan]) -> GateReport:

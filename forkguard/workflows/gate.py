@@ -189,6 +189,8 @@ def _ask_drift(means: GateMeans) -> tuple[tuple[Suspect, ...], tuple[str, ...]]:
         return tuple(means.suspects()), ()
     except ForkguardError as error:
         return (), (f"drift could not be asked what explains this: {error.what}",)
+    except Exception as error:  # noqa: BLE001  (whatever it is: what the servers did must reach its receipt)
+        return (), (f"a bug in forkguard: drift failed where it was asked what explains this: {error!r}",)
 
 
 def _iso(moment: datetime) -> str:

@@ -16,7 +16,8 @@ from forkguard.core.measurements import Lost, MeasuredArm, Measurement, Sample
 from forkguard.core.performance import DEFAULTS, Pace, PerformanceSettings
 from forkguard.core.performance_checks import Previous, performance
 from forkguard.core.prompts import Prompt
-from forkguard.core.quality import Graded, Question, grade, quality
+from forkguard.core.quality import Graded, Question, grade, matches, quality
+from forkguard.errors import CouldNotWork
 from forkguard.ports import Server, Servers, Talk
 
 WARM_UP = Prompt("warm-up", "The weather over the bay this morning, as the pilots wrote it down:", 16, bare=True)
@@ -26,12 +27,14 @@ WARM_UP = Prompt("warm-up", "The weather over the bay this morning, as the pilot
 @dataclass(frozen=True, slots=True)
 class MeasureMeans:
     """What a measurement needs from outside: servers, the machine's state (it is told which moment it is), a clock
-    that only goes forward (in seconds), and where to talk."""
+    that only goes forward (in seconds), and where to talk. `search` holds a question's pattern against a text, and
+    may give up with `CouldNotWork`."""
 
     servers: Servers
     look: Callable[[str], BoxState]
     clock: Callable[[], float]
     talk: Talk
+    search: Callable[[str, str], bool] = matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,15 +253,17 @@ def _grade_arm(means: MeasureMeans, arm: TimedArm, questions: Sequence[Question]
             server.wait_ready()
             for number, (question, prompt) in enumerate(zip(questions, prompts, strict=True)):
                 means.talk.progress(number, len(questions), f"{arm.plan.name}: {question.id}")
-                graded.append(_graded(arm, question, server.ask(prompt)))
+                graded.append(_graded(means, arm, question, server.ask(prompt)))
             server.confirm()
         except Misbehaved as misbehaviour:
             return graded, misbehaviour.text
+        except CouldNotWork as problem:
+            return graded, problem.what
         end = server.stop()
     return graded, _bad_end(end)
 
 
-def _graded(arm: TimedArm, question: Question, answer: Answer) -> Graded:
+def _graded(means: MeasureMeans, arm: TimedArm, question: Question, answer: Answer) -> Graded:
     truncated = len(answer.tokens) >= question.tokens
-    right = grade(question, answer.text, truncated=truncated)
+    right = grade(question, answer.text, truncated=truncated, search=means.search)
     return Graded(arm.plan.name, question.id, right, truncated, answer.text)

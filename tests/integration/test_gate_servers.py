@@ -17,7 +17,7 @@ import pytest
 from forkguard.adapters.server import Bounds
 from forkguard.adapters.server_log import LogCapture
 from forkguard.core.determinism import Difference
-from forkguard.core.gate import CheckName, Failure, GateStage, Verdict
+from forkguard.core.gate import CheckName, Failure, GateStage, Suspect, Verdict
 from forkguard.errors import UsageProblem
 from forkguard.reports.gate import to_json, to_text
 from tests.support.gating import QUICK, SETTINGS, check, gate, processes_left
@@ -226,6 +226,17 @@ def test_a_fallback_is_told_with_its_line(tmp_path: Path, *, fails: bool, verdic
     assert (found.verdict, found.kind) == (verdict, "checkpoints")
     assert [one["class"] for one in found.evidence] == ["checkpoints", "rollback-clamped"]
     assert found.evidence[0]["text"] == CHECKPOINT_LINE.partition("W ")[2]
+
+
+def test_a_bug_in_drift_does_not_lose_what_the_servers_did(tmp_path: Path) -> None:
+    def suspects() -> tuple[Suspect, ...]:
+        raise KeyError("registry")
+
+    report = gate(tmp_path, Behaviour(answers=("abort",)), suspects=suspects)
+    assert check(report, CheckName.CRASH).verdict is Verdict.FAIL
+    assert report.warnings == (
+        "a bug in forkguard: drift failed where it was asked what explains this: KeyError('registry')",
+    )  # fmt: skip
 
 
 def test_a_program_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A measurement over scripted servers as real processes: the order, what is kept and lost, and the verdicts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from forkguard.core.measurements import read_measurement
 from forkguard.core.performance import PerformanceSettings, Reason
 from forkguard.core.performance_checks import SpeedClass
 from forkguard.core.prompts import Prompt
-from forkguard.core.quality import QualityClass, Question
+from forkguard.core.quality import QualityClass, Question, matches
+from forkguard.errors import CouldNotWork
 from forkguard.reports.performance import to_document
 from forkguard.workflows.measure import MeasureMeans, MeasureQuestion, TimedArm, measure
 from tests.support.gating import QUICK, SilentTalk, processes_left
@@ -41,8 +42,9 @@ def clock() -> Iterator[float]:
 
 
 def run(
-    folder: Path, behaviour: Behaviour, question: MeasureQuestion, *, box: BoxState | None = None, last: object = None
-) -> Measured:
+    folder: Path, behaviour: Behaviour, question: MeasureQuestion, *, box: BoxState | None = None,
+    last: object = None, search: Callable[[str, str], bool] = matches,
+) -> Measured:  # fmt: skip
     binary = write_server(folder, behaviour)
     spec = ServerSpec(binary, folder / "target.gguf", folder / "draft.gguf", "draft-dspark", folder / "logs")
     environment = {"PATH": "/usr/bin:/bin", "FORKGUARD_TEST": str(folder)}
@@ -52,6 +54,7 @@ def run(
         look=lambda when: replace(box or BoxState("", 0.01), when=when),
         clock=lambda: next(ticks),
         talk=SilentTalk(),
+        search=search,
     )
     earlier = None if last is None else previous_measurement({"box": BOX, "measurements": last}, name="r1")
     measured = measure(means, question, box=BOX, last=earlier)
@@ -181,3 +184,14 @@ def test_an_arm_that_dies_in_the_questions_makes_them_inconclusive(tmp_path: Pat
     assert (check.verdict, check.kind) == (Verdict.INCONCLUSIVE, QualityClass.NOT_MEASURED)
     assert check.detail.startswith("no-draft: ")
     assert check.detail.endswith("after 2 of 8 questions")
+
+
+def test_a_pattern_that_is_given_up_makes_the_questions_inconclusive(tmp_path: Path) -> None:
+    def search(pattern: str, text: str) -> bool:
+        raise CouldNotWork(f"the pattern {pattern!r} was not matched within 5 s")
+
+    asked = (Question(id="q", prompt="Well?", answer="(a+)+$", grade="regex", tokens=24),)
+    measured = run(tmp_path, FAST, MeasureQuestion(ARMS, questions=asked), search=search)
+    (check,) = measured.checks
+    assert (check.verdict, check.kind) == (Verdict.INCONCLUSIVE, QualityClass.NOT_MEASURED)
+    assert "the pattern '(a+)+$' was not matched within 5 s" in check.detail
