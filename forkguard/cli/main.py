@@ -86,7 +86,7 @@ def invoke(arguments: list[str]) -> int:
         error.show()
         return int(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("\nforkguard: interrupted; nothing was left half done", err=True)
+        click.echo("\nforkguard: interrupted; the next run goes on from here, or begins anew", err=True)
         return int(ExitCode.INTERRUPTED)
     except ForkguardError as error:
         tell(error)

@@ -2,6 +2,8 @@
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -9,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 _BAR_WIDTH = 20
+_PAUSE = 30.0
 
 
 def wants_color(color: bool | None, *, tty: bool) -> bool:
@@ -21,10 +24,13 @@ def wants_color(color: bool | None, *, tty: bool) -> bool:
 class ConsoleTalk:
     """`forkguard.ports.Talk` on stderr. Use it in a `with`, so that a bar never outlives the work.
 
-    Notes are always written. Steps are written with `verbose`; on a terminal with colour each has a bar.
+    Notes are always written. Steps are written with `verbose`; on a terminal with colour each has a bar. Where there
+    are no bars, a step that lasts tells how far it is every `_PAUSE` seconds. `clock` tells seconds.
     """
 
-    def __init__(self, *, color: bool | None = None, verbose: bool = False) -> None:
+    def __init__(
+        self, *, color: bool | None = None, verbose: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         tty = sys.stderr.isatty()
         colored = wants_color(color, tty=tty)
         self._console = Console(
@@ -34,6 +40,8 @@ class ConsoleTalk:
         self._verbose = verbose
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._clock = clock
+        self._told = clock()
 
     def __enter__(self) -> Self:
         return self
@@ -48,6 +56,7 @@ class ConsoleTalk:
         self.rest()
         if self._verbose:
             self._console.print(f"-- {message}", style="bold", markup=False)
+        self._told = self._clock()
         self.progress(0, 0, message)
 
     def note(self, message: str) -> None:
@@ -55,8 +64,9 @@ class ConsoleTalk:
         self._console.print(message, markup=False)
 
     def progress(self, done: int, total: int, message: str) -> None:
-        """Draw `done` of `total` (0: not known) of the current step; nothing is drawn off a terminal."""
+        """Draw `done` of `total` (0: not known) of the current step; off a terminal a line now and then."""
         if not self._bars:
+            self._tell_slowly(message)
             return
         if self._progress is None or self._task is None:
             self._progress = Progress(
@@ -66,6 +76,12 @@ class ConsoleTalk:
             self._progress.start()
             self._task = self._progress.add_task(message, total=total or None)
         self._progress.update(self._task, completed=done, total=total or None, description=message)
+
+    def _tell_slowly(self, message: str) -> None:
+        now = self._clock()
+        if now - self._told >= _PAUSE:
+            self._told = now
+            self._console.print(message, markup=False)
 
     def rest(self) -> None:
         """Take the bar away, before a result is written while the work goes on."""

@@ -106,3 +106,13 @@ def test_no_color_on_a_terminal_means_no_bar(monkeypatch: pytest.MonkeyPatch) ->
         talk.progress(1, 2, "files")
         talk.note("done")
     assert terminal.getvalue() == "-- reading\ndone\n"
+
+
+def test_off_a_terminal_a_step_that_lasts_tells_how_far_it_is_every_half_minute() -> None:
+    seconds = iter([0.0, 0.0, 0.0, 29.0, 30.0, 31.0, 59.0, 61.0])
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err), ConsoleTalk(clock=lambda: next(seconds)) as talk:
+        talk.step("build llama-server")
+        for done in (10, 20, 30, 40, 50):
+            talk.progress(done, 100, f"building {done}/100")
+    assert err.getvalue() == "building 20/100\nbuilding 50/100\n"
