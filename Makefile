@@ -5,12 +5,13 @@ PYTHON ?= python3
 VENV   := .venv
 READY  := $(VENV)/.ready
 BIN    := $(VENV)/bin
+RELEASE := build/release
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := forkguard tests benchmarks tools
 COMMITTED = $$(git log -1 --format=%ct)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-real test-full lint format bench docs man lock clean
+.PHONY: help demo test test-real test-full test-pythons lint format bench docs man dist sbom audit lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,12 +47,36 @@ docs: $(READY) ## The pages, in ./site
 man: $(READY) ## A man page for each command, in build/man
 	@SOURCE_DATE_EPOCH=$(COMMITTED) $(BIN)/python -m tools.manpages build/man
 
+dist: $(READY) ## Wheel and source archive in dist/, built twice and compared
+	@rm -rf dist
+	@$(BIN)/python -m tools.dist dist
+
+sbom: dist $(RELEASE)/.ready ## What the wheel brings along, as CycloneDX: build/sbom.json
+	@rm -rf build/sbom && $(PYTHON) -m venv --without-pip build/sbom
+	@sed -n 's/^\([^ ].*\) \\$$/\1/p' requirements.lock > build/constraints.txt
+	@$(PIP) --python build/sbom/bin/python install --constraint build/constraints.txt dist/*.whl
+	@$(RELEASE)/bin/cyclonedx-py environment build/sbom/bin/python --pyproject pyproject.toml --output-reproducible \
+	  --output-file build/sbom.json
+	@echo "build/sbom.json"
+
+audit: $(RELEASE)/.ready ## Known weaknesses in the locked packages (asks a service on the network)
+	@$(RELEASE)/bin/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+
+test-pythons: dist ## The built wheel on every Python from 3.11 on that is here
+	@$(BIN)/python -m tools.pythons dist/*.whl
+
+LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 lock: ## Choose package versions anew (needs uv)
-	uv pip compile pyproject.toml --group dev --group docs --group build --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade --quiet -o requirements.lock
+	uv pip compile pyproject.toml --group dev --group docs --group build $(LOCKED) --upgrade -o requirements.lock
+	uv pip compile --group pyproject.toml:release $(LOCKED) --upgrade -o requirements-release.lock
 
 clean: ## Remove what the other targets made here
-	rm -rf $(VENV) site build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) site build dist forkguard/_version.py *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(RELEASE)/.ready: requirements-release.lock
+	@$(PYTHON) -m venv --clear $(RELEASE)
+	@$(RELEASE)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-release.lock
+	@touch $@
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "reports": {"errors", "core", "reports"},
     "cli": {"errors", "core", "ports", "adapters", "workflows", "reports", "cli", "__init__"},
     "__main__": {"cli"},
-    "__init__": set(),
+    "__init__": {"__init__"},
 }
 ONLY_IN_CLI = {"click"}
 NOT_IN_CORE = {"os", "subprocess", "pathlib", "time", "git", "httpx", "socket", "shutil", "tempfile", "urllib"}
