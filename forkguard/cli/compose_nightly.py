@@ -5,7 +5,7 @@ import hashlib
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from forkguard import __version__
@@ -31,6 +31,7 @@ from forkguard.cli.compose import (
     trees_folder,
 )
 from forkguard.cli.compose_candidate import CandidateWork
+from forkguard.cli.compose_nights import NIGHTS, night_folder, now
 from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_port import recheck_places
 from forkguard.cli.compose_stack import replay_tools
@@ -57,18 +58,7 @@ from forkguard.workflows.nightly_packets import Workplace, conflict_packets
 from forkguard.workflows.recheck import Rechecked, recheck
 from forkguard.workflows.replay import replay
 
-NIGHTS = "nightly"
 FETCH_LOG = "fetch.log"
-
-
-def now() -> datetime:
-    """The present, in UTC."""
-    return datetime.now(UTC)
-
-
-def night_folder(project: Project) -> NightFolder:
-    """The records of the project's nights."""
-    return NightFolder(project.state / NIGHTS)
 
 
 def watched_archs(project: Project) -> tuple[str, ...]:

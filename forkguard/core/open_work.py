@@ -37,3 +37,9 @@ def open_replay(journal: ReplayJournal) -> OpenWork:
     where = "while it kept a resolution" if journal.phase is ReplayPhase.KEEPING else "before its worktree was ready"
     what = f"{about} was cut short {where}, at {journal.patch}"
     return OpenWork(what, journal.worktree, "forkguard stack replay --continue, --quit or --abort")
+
+
+def open_night(night: str, place: str) -> OpenWork:
+    """A night without a record."""
+    what = f"the night {night} is at work, or was cut off"
+    return OpenWork(what, place, "wait for it; if it was cut off, the next forkguard nightly closes it")

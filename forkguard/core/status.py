@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from forkguard.core.commits import Commit
 from forkguard.core.findings import Base, Side
 from forkguard.core.names import CommitHash
+from forkguard.core.nightly import Night
 from forkguard.core.open_work import OpenWork
+from forkguard.core.watchdog import Watch
 from forkguard.errors import CouldNotWork
 
 
@@ -45,10 +47,18 @@ class ReceiptSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class NightSummary:
+    """The last night that ended: its record's file, and what it says; times are ISO 8601."""
+
+    path: str
+    night: Night
+
+
+@dataclass(frozen=True, slots=True)
 class StatusReport:
     """Where the fork stands. `behind` and `ahead` count the commits of upstream and of the fork since the base.
 
-    `open` is what was begun and is not finished.
+    `open` is what was begun and is not finished; `watch` says whether nights still come to an answer, where asked.
     """
 
     fork: Side
@@ -61,6 +71,8 @@ class StatusReport:
     stack: tuple[StackEntry, ...]
     receipt: ReceiptSummary | None
     open: tuple[OpenWork, ...] = ()
+    nightly: NightSummary | None = None
+    watch: Watch | None = None
 
 
 def uncovered_commits(

@@ -3,8 +3,9 @@
 import json
 
 from forkguard.core.commits import Commit
+from forkguard.core.nightly import NightVerdict
 from forkguard.core.open_work import OpenWork
-from forkguard.core.status import StatusReport
+from forkguard.core.status import NightSummary, StatusReport
 from forkguard.reports.plain import counted, printable
 
 SCHEMA = "forkguard/status@1"
@@ -43,7 +44,10 @@ def status_json(report: StatusReport) -> str:
             }
             for each in report.stack
         ],
-        "nightly": None,
+        "nightly": None if report.nightly is None else _nightly_document(report.nightly),
+        "watch": None
+        if report.watch is None
+        else {"max_age_hours": report.watch.max_age.total_seconds() / 3600, "stale": report.watch.stale},
         "receipt": None
         if report.receipt is None
         else {
@@ -57,6 +61,21 @@ def status_json(report: StatusReport) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
+def _nightly_document(last: NightSummary) -> dict[str, object]:
+    night = last.night
+    return {
+        "path": last.path,
+        "id": night.id,
+        "verdict": night.verdict.value,
+        "reason": night.reason,
+        "started": night.started,
+        "finished": night.finished,
+        "days_red": night.days_red,
+        "repeats": night.repeats,
+        "candidate": night.candidate.branch if night.candidate is not None else None,
+    }
+
+
 def status_text(report: StatusReport) -> str:
     """A screen for a person."""
     base = report.base
@@ -68,7 +87,7 @@ def status_text(report: StatusReport) -> str:
         f"          {counted(report.behind, 'commit')} behind, {report.ahead} ahead",
         *_stack(report),
         *_uncovered(report),
-        "nightly   none yet",
+        *_nightly(report),
         _receipt(report),
         *(line for each in report.open for line in _open(each)),
     ]
@@ -99,6 +118,21 @@ def _uncovered(report: StatusReport) -> list[str]:
     lines = [f"uncovered {counted(count, 'commit')} of the fork that no patchset covers"]
     lines += [f"  {_line(commit)}" for commit in report.uncovered[:_MOST_SHOWN]]
     return lines + ([f"  and {count - _MOST_SHOWN} more (--format json lists all)"] if count > _MOST_SHOWN else [])
+
+
+def _nightly(report: StatusReport) -> list[str]:
+    stale = [f"          stale: {report.watch.stale}"] if report.watch is not None and report.watch.stale else []
+    if report.nightly is None:
+        return ["nightly   none yet", *stale]
+    night = report.nightly.night
+    words = "could not run" if night.verdict is NightVerdict.COULD_NOT_RUN else night.verdict.value
+    lines = [f"nightly   {words}, {night.started}: {printable(night.reason)}"]
+    if night.verdict is not NightVerdict.GREEN:
+        again = f", the same for {counted(night.repeats + 1, 'night')}" if night.repeats else ""
+        lines.append(f"          not green for {counted(night.days_red, 'day')}{again}: {report.nightly.path}")
+    if night.candidate is not None:
+        lines.append(f"          {night.candidate.branch}")
+    return lines + stale
 
 
 def _open(work: OpenWork) -> list[str]:

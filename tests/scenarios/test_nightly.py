@@ -1,10 +1,12 @@
 """`forkguard nightly`, whole: verdict, record, candidate, and that nothing of the user's changes."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from forkguard.cli import status as status_command
 from tests.support.hook import hook
 from tests.support.mini_llama import draft_support
 from tests.support.nights import BRANCH, Nights, copy_nights, detail, new_nights, outcomes
@@ -298,3 +300,47 @@ def test_github_gets_a_summary_and_annotations(
     lines = outcome.err.splitlines()
     assert lines[0].startswith("::error title=nightly%3A red::1 patch does not apply")
     assert lines[1].startswith("::error title=nightly%3A replay::patches that do not apply: 1 of 1")
+
+
+def test_status_tells_the_last_night_and_barks_where_none_is_recent(
+    nights: Nights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = nights.queue.desk
+    assert desk.json("status", "--max-age", "36h", status=1)["watch"] == {
+        "max_age_hours": 36, "stale": "no night has come to an answer yet",
+    }  # fmt: skip
+    night = nights.night(status=0)
+    document = held(desk.json("status", "--max-age", "36h", status=0))
+    assert document["nightly"] == {
+        "path": str(nights.folder / night["id"] / "night.json"),
+        "candidate": night["candidate"]["branch"],
+        **{key: night[key] for key in ("id", "verdict", "reason", "started", "finished", "days_red", "repeats")},
+    }
+    assert document["watch"]["stale"] == ""
+    assert desk.json("status", status=0)["watch"] is None
+    nights.fork.commit("ours: a service file", {"deploy/server.service": "[Service]\n"})
+    nights.night(status=3)
+    nights.night(status=3)
+    lines = desk.run("status").out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("nightly   could not run, "))
+    assert lines[at + 1].startswith("          not green for 1 day, the same for 2 nights: ")
+    monkeypatch.setattr(status_command, "now", lambda: datetime(2100, 1, 1, tzinfo=UTC))
+    outcome = desk.run("status", "--max-age", "36h")
+    assert outcome.status == 1
+    assert "          stale: the last answer is of " in outcome.out
+
+
+def test_status_tells_of_a_night_that_did_not_end(nights: Nights) -> None:
+    night = nights.night(status=0)
+    folder = nights.folder / night["id"]
+    (folder / "night.json").rename(folder / "night.part.json")
+    (work,) = held(nights.queue.desk.json("status", status=0))["open"]
+    assert work["what"] == f"the night {night['id']} is at work, or was cut off"
+
+
+def test_status_does_not_pass_a_damaged_record_over(nights: Nights) -> None:
+    night = nights.night(status=0)
+    (nights.folder / night["id"] / "night.json").write_text("{")
+    outcome = nights.queue.desk.run("status")
+    assert outcome.status == 3
+    assert outcome.told()[0].startswith("the record of a night is damaged")
