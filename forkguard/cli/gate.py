@@ -64,6 +64,7 @@ from forkguard.reports import gate as report
     "--merge", "merged", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Join the receipts of the matrix's jobs, anywhere below DIR, into one verdict.",
 )  # fmt: skip
+@click.option("--adopt", is_flag=True, help="With --merge: write the joined receipts to .forkguard/receipts.")
 @click.option("--self-test", is_flag=True, help="Put known faults into scratch copies: does the gate catch each?")
 @click.option(
     "--mutation", "mutations", multiple=True, metavar="NAME", help="With --self-test: only this; may be repeated."
@@ -85,6 +86,7 @@ def command(
     matrix: str | None,
     job: str | None,
     merged: Path | None,
+    adopt: bool,
     self_test: bool,
     mutations: tuple[str, ...],
     bisect: bool,
@@ -138,9 +140,9 @@ def command(
             verbose, color,
         )  # fmt: skip
         return tell_self_test(options, names=mutations) if self_test else tell_bisect(options)
-    if matrix is not None or merged is not None:
+    if matrix is not None or merged is not None or adopt:
         return tell_jobs(
-            matrix=matrix is not None, merged=merged, map_file=map_file, format_=format_, output=output
+            matrix=matrix is not None, merged=merged, adopt=adopt, map_file=map_file, format_=format_, output=output
         )  # fmt: skip
     _refuse_mixtures(job, bool(arch or profile or widths or slots), upstream and upstream_binary is not None)
     theirs = foreign_program(upstream_binary, option="--upstream-binary") if upstream_binary is not None else None

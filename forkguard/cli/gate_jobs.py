@@ -1,6 +1,8 @@
 """`forkguard gate --matrix`, `--job` and `--merge`: the gate in the hands of a CI system."""
 
+import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,13 +10,15 @@ from pathlib import Path
 
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.receipts import ReceiptStore
-from forkguard.adapters.signing import SshVerifier
+from forkguard.adapters.signing import SshSigner, SshVerifier
 from forkguard.cli import compose_gate as wiring
+from forkguard.cli.compose import STATE_NAME
 from forkguard.cli.gating import GateQuestion
 from forkguard.cli.options import deliver
 from forkguard.core.build_profiles import DEFAULT_PROFILE
 from forkguard.core.gate import Verdict
 from forkguard.core.gateoptions import gate_table, named_drafts, named_targets
+from forkguard.core.joined import JobReceipt, join
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.matrix import Axes, Found, Job, MergeReport, find_job, merge, plan_jobs
 from forkguard.core.receipts import (
@@ -103,15 +107,54 @@ def _read(path: Path, folder: Path, verifier: SshVerifier | None) -> Found:
     return Found(shown, receipt)
 
 
-def tell_jobs(*, matrix: bool, merged: Path | None, map_file: Path | None, format_: str, output: Path | None) -> int:
+def adopt_receipts(map_: UpstreamMap, folder: Path, report_: MergeReport, *, root: Path) -> MergeReport:
+    """Write a receipt for each arch and profile of the merged jobs into the map's own chain, signed as gates are."""
+    receipts = {}
+    for result in report_.results:
+        if result.path is not None and result.receipt is not None:
+            content = (folder / result.path).read_bytes()
+            receipts[result.job.id] = JobReceipt(result.job, result.path, json.loads(content), digest(content))
+    key = map_.gate.sign_key
+    signer = SshSigner(root / Path(key).expanduser()) if key is not None else None
+    if signer is not None:
+        signer.check()
+    store = ReceiptStore(root / STATE_NAME / "receipts")
+    adopted = []
+    try:
+        found = join(report_.results, receipts)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CouldNotWork(
+            f"a receipt lacks what joining needs: {error!r}", where=str(folder),
+            hint="gate these jobs again with this version of forkguard",
+        ) from error  # fmt: skip
+    for joined in found:
+        place = store.make_folder(wiring.now(), name=joined.name)
+        for path, log, name in joined.logs:
+            shutil.copyfile((folder / path).with_name(log), place / name, follow_symlinks=False)
+        sign = signer.sign if signer is not None else None
+        adopted.append(str(store.write(place, json.dumps(joined.document), sign=sign)))
+    missing = {f"{one.job.id}: {one.detail}" for one in report_.results}
+    doubts = [f"{one.name}: {doubt}" for one in found for doubt in one.doubts if doubt not in missing]
+    return replace(report_, adopted=tuple(adopted), problems=(*report_.problems, *doubts))
+
+
+def tell_jobs(
+    *, matrix: bool, merged: Path | None, adopt: bool, map_file: Path | None, format_: str, output: Path | None
+) -> int:
     """Print the matrix, or join the receipts below `merged`; the exit status. Needs the map and no clone."""
     map_path = map_file.absolute() if map_file else find_map(Path.cwd())
     map_ = read_map(map_path)
     if matrix and merged is not None:
         raise UsageProblem("--matrix plans jobs and --merge joins what they left", hint="give one of the two")
+    if adopt and merged is None:
+        raise UsageProblem(
+            "--adopt writes the receipts that --merge joins", hint="forkguard gate --merge DIR --adopt"
+        )
     if merged is None:
         deliver(report.matrix_json(map_jobs(map_)), output=output)
         return int(ExitCode.CLEAN)
     result = merge_folder(map_, merged.absolute(), root=map_path.parent)
+    if adopt:
+        result = adopt_receipts(map_, merged.absolute(), result, root=map_path.parent)
     deliver(report.merge_json(result) if format_ == "json" else report.merge_text(result), output=output)
     return int(EXITS[result.verdict])

@@ -101,7 +101,8 @@ class JobResult:
 class MergeReport:
     """All jobs of the matrix. `problems` are receipts that may not be believed, `ignored` those of other jobs.
 
-    `commit` is that of all receipts, `mixed` says that they have several.
+    `commit` is that of all receipts, `mixed` says that they have several. `adopted` are the receipts that were
+    written of them.
     """
 
     results: tuple[JobResult, ...]
@@ -109,6 +110,7 @@ class MergeReport:
     ignored: tuple[str, ...]
     commit: str | None
     mixed: bool
+    adopted: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

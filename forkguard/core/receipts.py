@@ -85,7 +85,7 @@ def seal(
     value["flags"] = [
         {"arm": arm["name"], "flags": list(flag_set(arm["command"][1:]).words())} for arm in value.get("arms", [])
     ]
-    value["build"] = _build(build) if build is not None else None
+    value["build"] = _build(build) if build is not None else value.get("build")
     value["logs"] = [{"path": log.path, "sha256": log.sha256, "bytes": log.size} for log in logs]
     value["previous"] = {"path": previous.path, "sha256": previous.sha256} if previous is not None else None
     return json.dumps(value, indent=2) + "\n"

@@ -41,6 +41,7 @@ def merge_json(report: MergeReport) -> str:
         "jobs": [{**_job(result.job), **_result(result)} for result in report.results],
         "problems": list(report.problems),
         "ignored": list(report.ignored),
+        "adopted": list(report.adopted),
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -71,6 +72,7 @@ def merge_text(report: MergeReport) -> str:
         lines.append("  ????  the receipts are of different commits")
     lines += [f"  ????  {problem}" for problem in report.problems]
     lines += [f"  --    not counted: {each}" for each in report.ignored]
+    lines += ["", *(f"receipt: {path}" for path in report.adopted)] if report.adopted else []
     again = next((result.job.id for result in report.results if result.verdict is not Verdict.PASS), None)
     if again is not None:
         lines += ["", f"next: forkguard gate --job {again}"]

@@ -133,7 +133,7 @@ def test_draft_and_target_files_are_axes_of_the_matrix(desk: Shelf) -> None:
 @pytest.mark.parametrize(
     "words",
     [("--job", "nobody"), ("--job", IDS[0], "--arch", "heron"), ("--job", IDS[0], "--width", "3"),
-     ("--job", IDS[0], "--profile", "cpu"), ("--matrix", "json", "--merge", "."), ("--matrix", "yaml")],
+     ("--job", IDS[0], "--profile", "cpu"), ("--matrix", "json", "--merge", "."), ("--matrix", "yaml"), ("--adopt",)],
 )  # fmt: skip
 def test_wrong_use_exits_2(desk: Shelf, words: tuple[str, ...]) -> None:
     outcome = forkguard("gate", *words, cwd=desk.root)
@@ -231,6 +231,69 @@ def test_a_merge_asks_for_the_signatures_that_the_map_names(desk: Shelf) -> None
     artifact(desk, IDS[0], key=SshSigner(ada))
     shutil.rmtree(desk.root / "artifacts" / "gate-11")
     assert merged(desk, status=0)["verdict"] == "pass"
+
+
+def real_jobs(desk: Shelf, *programs: Behaviour) -> Path:
+    """What two machines leave of one program (or two): a receipts folder each; the last program."""
+    text = MAP.replace('"heron", "egret"', '"egret"').replace("[1, 2]", "[1]").replace('"cuda", "hip"', '"hip"')
+    text = text.replace("widths = [5]", "widths = [2, 5]") + 'prompts = "prompts.toml"\n'
+    (desk.root / "upstream-map.toml").write_text(text)
+    (desk.root / "prompts.toml").write_text('[[prompt]]\nname = "one"\ntext = "One?"\ntokens = 9\n')
+    server = desk.root / "none"
+    for number, width in enumerate((2, 5)):
+        server = write_server(desk.root / "server", programs[min(number, len(programs) - 1)])
+        forkguard("gate", "--job", f"egret.hip.draft-{width}", "--binary", server, cwd=desk.root)
+        (desk.root / ".forkguard/receipts").rename(desk.root / f"artifacts-{number}")
+    (desk.root / "artifacts").mkdir()
+    for number in range(2):
+        (desk.root / f"artifacts-{number}").rename(desk.root / "artifacts" / str(number))
+    return server
+
+
+def test_the_joined_receipt_covers_the_program_as_any_other(desk: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "now", compose_gate.now)
+    server = real_jobs(desk, Behaviour())
+    outcome = forkguard("gate", "--merge", "artifacts", "--adopt", "--format", "json", cwd=desk.root)
+    document = fits(outcome, "gate-merge")
+    assert (outcome.status, document["verdict"], len(document["adopted"])) == (0, "pass", 1), outcome.err
+    receipt = json.loads(Path(document["adopted"][0]).read_text())
+    jsonschema.validate(receipt, json.loads((SCHEMAS / "gate.json").read_text()))
+    assert (receipt["job"], receipt["verdict"], {one["detail"] for one in receipt["checks"]}) == (
+        None, "pass", {"passed in 2 jobs"},
+    )  # fmt: skip
+    assert [one["job"] for one in receipt["merged"]] == ["egret.hip.draft-2", "egret.hip.draft-5"]
+    assert {log["path"] for log in receipt["logs"]} >= {
+        "egret.hip.draft-2.draft-2.log", "egret.hip.draft-5.draft-5.log",
+    }  # fmt: skip
+    for width in ("2", "5"):
+        flags = f"-c 4096 -np 1 --spec-type draft-dspark --spec-draft-n-max {width}"
+        assert forkguard("verify", server, "--arch", "egret", "--flags", flags, cwd=desk.root).status == 0
+    Path(document["adopted"][0]).with_name("egret.hip.draft-5.draft-5.log").write_text("another")
+    assert forkguard("verify", server, "--arch", "egret", cwd=desk.root).status == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "status", "told"),
+    [
+        (Behaviour(answers=("abort",), only_drafting=True), 1, "egret.hip.draft-5: draft-5: abort"),
+        (Behaviour(drafted=11), 3, "2 different programs"),
+        (None, 3, "egret.hip.draft-5: it left no receipt"),
+    ],
+)
+def test_a_joined_receipt_is_no_better_than_its_jobs(
+    desk: Shelf, second: Behaviour | None, status: int, told: str
+) -> None:
+    server = real_jobs(desk, Behaviour(), *([second] if second is not None else []))
+    if second is None:
+        shutil.rmtree(desk.root / "artifacts" / "1")
+    outcome = forkguard("gate", "--merge", "artifacts", "--adopt", "--format", "json", cwd=desk.root)
+    assert outcome.status == status
+    (path,) = json.loads(outcome.out)["adopted"]
+    receipt = json.loads(Path(path).read_text())
+    assert receipt["verdict"] == ("fail" if status == 1 else "inconclusive")
+    assert told in json.dumps([receipt["warnings"], receipt["checks"]])
+    refused = forkguard("verify", server, "--arch", "egret", "--max-age", "any", cwd=desk.root)
+    assert refused.status == 1
 
 
 def test_no_folder_could_not_be_joined(desk: Shelf) -> None:
