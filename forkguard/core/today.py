@@ -1,14 +1,17 @@
 """What needs a person today: a short list, worst first, each with the command that begins the work."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from forkguard.core.history_rows import RecordKind, Skipped
 from forkguard.core.nightly import Night, NightFinding, NightPatch, NightStep, NightVerdict, Outcome
+from forkguard.core.replay import PatchStatus
 
 _TOLD = {NightStep.REPLAY, NightStep.DRIFT, NightStep.GATE, NightStep.COVERAGE}
 """Steps whose findings are told one by one."""
 
+_BAD = {"crash", "corruption"}
 _SEVERITIES = ("crash", "corruption", "slow", "change", "note")
 
 
@@ -57,21 +60,29 @@ def _stack(night: Night) -> Iterator[Need]:
     for one in night.stack:
         if one.status.failed:
             roots.setdefault(one.breaking_commit or "", []).append(one)
-    packets = {(one.patchset, one.patch): one.resume for one in night.packets}
     for breaking, patches in roots.items():
         first = patches[0]
         since = f" since upstream {breaking[:10]}" if breaking else ""
-        others = f", nor do {len(patches) - 1} more" if len(patches) > 1 else ""
-        resume = packets.get((first.patchset, first.patch), f"forkguard stack replay {first.patchset}")
-        yield Need(f"{first.label}: {first.status}{since}{others}", resume, ("patchset", first.patchset))
-    if night.uncovered:
-        count = len(night.uncovered)
-        noun = "commit" if count == 1 else "commits"
-        hint = next((step.hint for step in night.steps if step.name is NightStep.COVERAGE and step.hint), "")
+        others = f"; {_count(len(patches) - 1, 'more patch', 'more patches')} with it" if len(patches) > 1 else ""
         yield Need(
-            f"{count} {noun} of the fork that no patchset covers", hint or "forkguard stack import",
-            ("night", night.id),
-        )  # fmt: skip
+            f"{first.label}: {first.status}{since}{others}", _replay(night, first), ("patchset", first.patchset)
+        )
+    if night.uncovered:
+        hint = next((step.hint for step in night.steps if step.name is NightStep.COVERAGE and step.hint), "")
+        branch = night.fork.ref if night.fork is not None else "HEAD"
+        hint = hint or f"forkguard stack import --from-branch {shlex.quote(branch)}"
+        told = f"{_count(len(night.uncovered), 'commit', 'commits')} of the fork that no patchset covers"
+        yield Need(told, hint, ("night", night.id))
+
+
+def _replay(night: Night, patch: NightPatch) -> str:
+    onto = f" --onto {night.upstream.to[:12]}" if night.upstream is not None else ""
+    resolve = f" --resolve {shlex.quote(patch.patchset)}" if patch.status is PatchStatus.CONFLICT else ""
+    return f"forkguard stack replay{onto}{resolve}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _gates(night: Night) -> Iterator[Need]:
@@ -83,7 +94,9 @@ def _gates(night: Night) -> Iterator[Need]:
         told = f": {bad.name}, {bad.detail}" if bad is not None else ""
         page = ("receipt", gate.receipt.partition("/")[0]) if gate.receipt else ("night", night.id)
         yield Need(
-            f"the gate of {gate.arch} is {gate.verdict}{told}", hint or f"forkguard gate --arch {gate.arch}", page
+            f"the gate of {gate.arch} is {gate.verdict}{told}",
+            hint or f"forkguard gate --arch {shlex.quote(gate.arch)}",
+            page,
         )
 
 
@@ -95,10 +108,16 @@ def _drift(night: Night) -> Iterator[Need]:
     for arch, findings in counting.items():
         tally = [(name, sum(one.severity == name for one in findings)) for name in _SEVERITIES]
         told = ", ".join(f"{count} {name}" for name, count in tally if count)
-        yield Need(f"drift in {arch}: {told}", f"forkguard drift --arch {arch}", ("arch", arch))
+        bad = any(one.severity in _BAD for one in findings) and night.verdict is not NightVerdict.GREEN
+        command = f"forkguard drift --arch {shlex.quote(arch)}"
+        yield Need(f"drift in {arch}: {told}", command, ("arch", arch), urgent=bad)
 
 
 def _later(night: Night) -> Iterator[Need]:
+    if night.verdict is NightVerdict.GREEN and night.candidate is not None and night.upstream is not None:
+        branch = night.candidate.branch
+        command = f"git log {night.upstream.to[:12]}..{shlex.quote(branch)}"
+        yield Need(f"the candidate {branch} is ready to be looked at", command, ("night", night.id), urgent=False)
     for one in night.retire:
         landed = f" ({one.landed_in[:10]})" if one.landed_in else ""
         yield Need(

@@ -54,8 +54,13 @@ def test_the_first_page_says_the_verdict_and_what_to_type(full: Path) -> None:
     text = words(written(full) / "index.html")
     assert "Last night: red router-log/0001-router-log.patch does not apply since e0d7673d05" in text
     needs = text[text.index("What needs you today") : text.index("Where the fork stands")]
-    assert "patchset router-log forkguard stack replay router-log" in needs
-    for command in ("stack import", "drift --arch qwen35", "drift --arch lfm2", "stack retire 27383"):
+    assert re.search(r"patchset router-log forkguard stack replay --onto [0-9a-f]{12} --resolve router-log", needs)
+    for command in (
+        "stack import --from-branch production",
+        "drift --arch qwen35",
+        "drift --arch lfm2",
+        "stack retire 27383",
+    ):
         assert f"forkguard {command}" in needs
     assert "behind 172, 12 of them new that night" in text
     assert "stack 8 patches: 4 apply, 1 joined, 2 landed, 1 conflict" in text
