@@ -120,11 +120,12 @@ def closest_by_lines(
     """Among equals, the one whose contested files have most lines in common with the fork's; the newest of those."""
 
     def score(candidate: Candidate) -> int:
-        return sum(_likeness(fork(path), theirs(candidate.commit, path)) for path in paths)
+        return sum(likeness(fork(path), theirs(candidate.commit, path)) for path in paths)
 
     return max(tied, key=score) if len(tied) > 1 else tied[0]
 
 
-def _likeness(ours: bytes, theirs: bytes) -> int:
+def likeness(ours: bytes, theirs: bytes) -> int:
+    """How many lines two files share, less those of `theirs` that are not shared: comparable for one `ours`."""
     one, other = Counter(ours.split(b"\n")), Counter(theirs.split(b"\n"))
     return 2 * (one & other).total() - other.total()

@@ -1,7 +1,8 @@
 """Applying one pick to a tree, in memory: what fits, what is there already, what git's merge makes of the rest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from forkguard.core.additive import Joined
 from forkguard.core.findings import Finding
@@ -19,6 +20,7 @@ from forkguard.core.hunks import (
     with_hunks,
 )
 from forkguard.core.landing import stray_finding, strays
+from forkguard.core.later_versions import LaterVersion, has_later
 from forkguard.core.merges import Conflict, Merged, header_of, hunk_of, regions
 from forkguard.core.names import BlobHash, TreeHash, TreePath
 from forkguard.core.own_names import is_cxx
@@ -47,20 +49,32 @@ class Applied:
     strays: tuple[Finding, ...] = ()
 
 
+LaterLook = Callable[[Pick, FileChange, BlobHash], LaterVersion | None]
+"""Finds the later upstream version that the fork's blob of a file stands on, if any."""
+
+
 def apply_pick(
-    bench: Bench, pick: Pick, *, ours: TreeHash, theirs_label: str, identifiers: Mapping[str, str] | None = None
+    bench: Bench,
+    pick: Pick,
+    *,
+    ours: TreeHash,
+    theirs_label: str,
+    identifiers: Mapping[str, str] | None = None,
+    later: LaterLook | None = None,
 ) -> Applied:
     """Bring one pick over to the tree `ours`.
 
     The change is first put in the fork's terms: `identifiers` are upstream's names that a person gave other ones.
-    Hunks that are there already are left out; the rest is git's three-way merge, whose base is the tree
-    that upstream changed. What both sides only added to one list is joined.
+    Hunks that are there already, or as upstream made them later, are left out; the rest is git's three-way merge,
+    whose base is the tree that upstream changed. What both sides only added to one list is joined.
     """
     before, after = bench.commit(pick.before).tree, bench.commit(pick.commit).tree
     files = bench.diff(before, after)
     check_paths(files)
     change = translate(bench, before=before, after=after, files=files, ours=ours, identifiers=identifiers or {})
     judged = _judge(bench, change.files, before=change.before, ours=ours)
+    if later is not None:
+        judged = _with_later(bench, judged, files, ours=ours, look=partial(later, pick))
     theirs = _left_out(bench, change.after, judged)
     if theirs == change.before:
         return Applied(ours, None, _reports(pick, judged, {}, change.remarks))
@@ -99,6 +113,39 @@ def _judge(
             fits = [(hunk, whole) for hunk in file.hunks] if by_hunk else [(None, whole)]
         judged[file.path] = (file, fits)
     return judged
+
+
+def _with_later(
+    bench: Bench,
+    judged: Mapping[TreePath, tuple[FileChange, _Judged]],
+    files: Sequence[FileChange],
+    *,
+    ours: TreeHash,
+    look: Callable[[FileChange, BlobHash], LaterVersion | None],
+) -> dict[TreePath, tuple[FileChange, _Judged]]:
+    """Undecided hunks that the fork has in the form that upstream gave them later.
+
+    `files` are upstream's own, before they were put in the fork's terms: its later versions are in these.
+    """
+    found = dict(judged)
+    for theirs in files:
+        file, fits = judged.get(theirs.path, (theirs, []))
+        undecided = any(hunk and not fit_.outcome for hunk, fit_ in fits)
+        if not undecided or theirs.kind is not FileKind.MODIFIED or len(fits) != len(theirs.hunks):
+            continue
+        entry = bench.entries(ours, [theirs.path]).get(theirs.path)
+        version = look(theirs, entry.blob) if entry and entry.is_file else None
+        if version is not None:
+            there = Fit(Outcome.ALREADY_PRESENT, f"as upstream has it later: {version.said}")
+            pairs = zip(fits, theirs.hunks, strict=True)
+            found[theirs.path] = (
+                file,
+                [
+                    (hunk, there if not fit_.outcome and has_later(own, theirs.hunks, version) else fit_)
+                    for (hunk, fit_), own in pairs
+                ],
+            )
+    return found
 
 
 def _fit_whole(file: FileChange, entries: Tree) -> Fit | None:

@@ -26,6 +26,7 @@ from forkguard.core.porting import (
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.workflows.apply_change import apply_pick
 from forkguard.workflows.find_change import Places, Wanted, find_source, squashed
+from forkguard.workflows.later_versions import later_look
 from forkguard.workflows.port_report import changed_files, port_report
 from forkguard.workflows.port_tools import PLAIN, PortTools, Replay
 from forkguard.workflows.resolutions import keep_resolutions, reuse_resolutions
@@ -252,9 +253,10 @@ def _replay(journal: Journal, tools: PortTools) -> Replay:
     done = Replay((), journal.onto, (), ())
     names = {**tools.identifiers, **_own_identifiers(journal.patchset, tools)}
     label = f"upstream {journal.source.label}"
+    later = later_look(journal.upstream, repo=tools.fork, bench=tools.bench)
     for index, pick in enumerate(journal.source.picks):
         ours = tools.bench.commit(done.tip).tree
-        applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label, identifiers=names)
+        applied = apply_pick(tools.bench, pick, ours=ours, theirs_label=label, identifiers=names, later=later)
         done = replace(done, missing=tuple(dict.fromkeys((*done.missing, *applied.missing))))
         if index in journal.skipped:
             done = replace(done, hunks=done.hunks + tuple(_said(hunk, "left out") for hunk in applied.hunks))

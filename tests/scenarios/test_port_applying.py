@@ -231,3 +231,38 @@ def test_a_change_that_the_fork_laid_out_otherwise_is_there_already(desk: Desk, 
 
     assert document["status"] == "already-present"
     assert document["hunks"][0]["detail"].endswith("laid out otherwise")
+
+
+# -- as upstream has it later ------------------------------------------------------------------------------
+
+
+def in_three_steps(history: MiniHistory) -> tuple[str, str]:
+    """A file that upstream changes twice in one place, and a third time elsewhere; its second and last version."""
+    name = "docs/steps.txt"
+    lines = [f"line {number} of the steps\n" for number in range(30)]
+    second, third = list(lines), list(lines)
+    second[10] = "line 10, a first time\n"
+    third[10:11] = ["line 10, a second time\n", "with one more\n"]
+    last = [*third[:25], "line 24, too\n", *third[26:]]
+    history.upstream.git("checkout", "-q", "-B", "master", history.base)
+    for number, version in ((299, lines), (300, second), (301, third), (302, last)):
+        history.upstream.commit(f"steps (#{number})", {name: "".join(version)})
+    history.fork.git("fetch", "-q", "-f", "upstream")
+    return name, "".join(last)
+
+
+def test_what_the_fork_took_from_upstream_later_is_there_already(desk: Desk, history: MiniHistory) -> None:
+    name, last = in_three_steps(history)
+    history.fork.commit("ours: steps", {name: "ours\n" + last})
+
+    document = desk.json("port", "300", status=0)
+
+    assert document["status"] == "already-present"
+    assert [hunk["detail"] for hunk in document["hunks"]] == ["as upstream has it later: #302"]
+
+
+def test_a_later_version_that_the_fork_edited_there_is_a_conflict(desk: Desk, history: MiniHistory) -> None:
+    name, last = in_three_steps(history)
+    history.fork.commit("ours: steps", {name: last.replace("a second time", "our time")})
+
+    assert outcomes(desk.json("port", "300", status=1)) == [("steps.txt", "conflict")]
