@@ -9,6 +9,7 @@ import traceback
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from forkguard import __version__
 from forkguard.cli.groups import ProposingGroup
@@ -46,6 +47,11 @@ class LazyGroup(ProposingGroup):
         command = module.command
         assert isinstance(command, click.Command)  # noqa: S101
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Verbs with their summaries, without importing any: a shell asks for this at every press of Tab."""
+        verbs = [CompletionItem(verb, help=text) for verb, text in VERBS.items() if verb.startswith(incomplete)]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
