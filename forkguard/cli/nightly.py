@@ -6,11 +6,14 @@ import click
 
 from forkguard.cli.compose_nightly import find_place, hold_night
 from forkguard.cli.compose_notices import tell_github
+from forkguard.cli.nightly_install import DEFAULT_TIME, install_json, install_text
+from forkguard.cli.nightly_install import install as make_schedule
 from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
 from forkguard.cli.render import rendered
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.nightly import NightVerdict, write_night
-from forkguard.errors import ExitCode
+from forkguard.core.schedules import Scheduler
+from forkguard.errors import ExitCode, UsageProblem
 from forkguard.reports.nightly import nightly_markdown, nightly_text
 
 EXITS = {
@@ -22,12 +25,22 @@ EXITS = {
 
 @click.command("nightly", short_help="Fetch, drift, replay, build, gate, report; production is never touched.")
 @click.option("--fresh", is_flag=True, help="Do everything again, even where nothing is new since the last night.")
+@click.option(
+    "--install",
+    type=click.Choice([one.value for one in Scheduler]),
+    help="Show what holds a night each day; no night is held now.",
+)
+@click.option("--write", is_flag=True, help="With --install: write it too.")
+@click.option("--at", metavar="HH:MM", help=f"With --install: the time of the day.  [default: {DEFAULT_TIME}]")
 @output_options(("text", "json", "markdown"))
 @talk_options
 @fork_options
 @map_option
 def command(
     fresh: bool,
+    install: str | None,
+    write: bool,
+    at: str | None,
     format_: str,
     output: Path | None,
     map_file: Path | None,
@@ -48,11 +61,18 @@ def command(
       forkguard nightly
       forkguard nightly --format json
       forkguard nightly --fresh
+      forkguard nightly --install systemd            shows the units
+      forkguard nightly --install systemd --write
 
     Exit status: 0 green; 1 red; 3 could not run.
     """
+    _check_words(install, write=write, at=at, fresh=fresh, format_=format_)
+    place = find_place(map_file)
+    if install is not None:
+        made = make_schedule(place, Scheduler(install), fork=fork, at=at or DEFAULT_TIME, write=write)
+        deliver(install_json(made) if format_ == "json" else install_text(made), output=output)
+        return int(ExitCode.CLEAN)
     with ConsoleTalk(color=color, verbose=verbose) as talk:
-        place = find_place(map_file)
         night = hold_night(place, talk, fork=fork, fork_ref=fork_ref, fresh=fresh)
         record = str(place.nights.path(night.id))
         if format_ == "text":
@@ -62,3 +82,13 @@ def command(
     tell_github(night)
     deliver(text, output=output)
     return int(EXITS[night.verdict])
+
+
+def _check_words(install: str | None, *, write: bool, at: str | None, fresh: bool, format_: str) -> None:
+    if install is None and (write or at is not None):
+        raise UsageProblem("--write and --at belong to --install", hint="forkguard nightly --install systemd --write")
+    if install is not None and (fresh or format_ == "markdown"):
+        raise UsageProblem(
+            "--install holds no night: --fresh and markdown are not for it",
+            hint=f"forkguard nightly --install {install}",
+        )
