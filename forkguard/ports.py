@@ -5,20 +5,18 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from forkguard.core.build_profiles import Machine, Profile
-from forkguard.core.built_trees import Origin, TreeInfo
 from forkguard.core.commits import Commit
-from forkguard.core.completion import Answer
-from forkguard.core.gate import ArmPlan, Misbehaved, ServerEnd
 from forkguard.core.names import BlobHash, CommitHash, TreePath
-from forkguard.core.ninja_log import Status
-from forkguard.core.prompts import Prompt
 from forkguard.core.trees import Tree
 
 if TYPE_CHECKING:
+    from forkguard.core.build_profiles import Machine, Profile
+    from forkguard.core.built_trees import Origin, TreeInfo
     from forkguard.core.commit_objects import RawCommit
+    from forkguard.core.completion import Answer
     from forkguard.core.fitting import Version
     from forkguard.core.forge import PullInfo
+    from forkguard.core.gate import ArmPlan, Misbehaved, ServerEnd
     from forkguard.core.gatetests import PlannedTest, UpstreamRun
     from forkguard.core.history_rows import History, RecordKind, Source
     from forkguard.core.history_update import Entry, Known
@@ -28,8 +26,10 @@ if TYPE_CHECKING:
     from forkguard.core.merges import Merged
     from forkguard.core.names import PullNumber, TreeHash
     from forkguard.core.nightly import Night
+    from forkguard.core.ninja_log import Status
     from forkguard.core.open_pulls import OpenPulls
     from forkguard.core.patchset import Manifest, SeriesEntry
+    from forkguard.core.prompts import Prompt
     from forkguard.core.replay import Touch
     from forkguard.core.replay_journal import ReplayJournal
     from forkguard.core.trees import TreeEntry
@@ -77,26 +77,26 @@ class TreeStore(Protocol):
 
     def path(self, tree_id: str) -> Path: ...
     def lock(self, tree_id: str, *, purpose: str) -> AbstractContextManager[None]: ...
-    def attach(self, repository: Path, tree_id: str, commit: CommitHash, *, profile: str) -> Origin: ...
+    def attach(self, repository: Path, tree_id: str, commit: CommitHash, *, profile: str) -> "Origin": ...
     def mark_built(self, tree_id: str) -> None: ...
-    def trees(self) -> tuple[TreeInfo, ...]: ...
+    def trees(self) -> "tuple[TreeInfo, ...]": ...
     def remove(self, tree_id: str) -> None: ...
 
 
 class BuildTools(Protocol):
     """cmake, ninja and the compilers of this machine; see `forkguard.adapters.cmake.CMake`."""
 
-    def machine(self) -> Machine: ...
-    def check(self, profile: Profile) -> tuple[str, ...]: ...
-    def configure(self, tree: Path, profile: Profile, commit: CommitHash) -> tuple[str, ...]: ...
+    def machine(self) -> "Machine": ...
+    def check(self, profile: "Profile") -> tuple[str, ...]: ...
+    def configure(self, tree: Path, profile: "Profile", commit: CommitHash) -> tuple[str, ...]: ...
     def build(
         self,
         tree: Path,
-        profile: Profile,
+        profile: "Profile",
         *,
         targets: Sequence[str],
         jobs: int | None,
-        on_status: Callable[[Status], None],
+        on_status: "Callable[[Status], None]",
     ) -> tuple[int, int] | None: ...
     def binaries(self, tree: Path, targets: Sequence[str]) -> tuple[Path, ...]: ...
 
@@ -123,16 +123,16 @@ class Server(Protocol):
     command: tuple[str, ...]
 
     def wait_ready(self) -> None: ...
-    def ask(self, prompt: Prompt) -> Answer: ...
-    def ask_together(self, prompts: Sequence[Prompt]) -> tuple[Answer | Misbehaved, ...]: ...
+    def ask(self, prompt: "Prompt") -> "Answer": ...
+    def ask_together(self, prompts: "Sequence[Prompt]") -> "tuple[Answer | Misbehaved, ...]": ...
     def confirm(self) -> None: ...
-    def stop(self) -> ServerEnd: ...
+    def stop(self) -> "ServerEnd": ...
 
 
 class Servers(Protocol):
     """Starts servers, each a fresh process that has ended when its block ends."""
 
-    def start(self, plan: ArmPlan) -> AbstractContextManager[Server]: ...
+    def start(self, plan: "ArmPlan") -> AbstractContextManager[Server]: ...
 
 
 class UpstreamBench(Protocol):

@@ -1,6 +1,6 @@
 """Wiring: from options, environment and map to the repositories, refs and folders that the verbs work with.
 
-This module alone builds adapters.
+This module alone builds adapters. What only some verbs need is imported where it is used: every verb passes here.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
@@ -17,21 +18,21 @@ from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map, read_text
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.rawlogs import RawLogs
-from forkguard.adapters.receipts import ReceiptStore
-from forkguard.adapters.rulefiles import bundled_rules
 from forkguard.cli.refusals import SIGNS_OF_LLAMA, refuse_inside_any, refuse_inside_fork, refuse_shallow
-from forkguard.core.baseline import Baseline
 from forkguard.core.findings import Base, Side
-from forkguard.core.ledger import Acceptance, Ledger
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
 from forkguard.core.remotes import choose_branch, choose_remote, shown
-from forkguard.core.rulebook import rulebook
-from forkguard.core.rules import Rule
-from forkguard.core.status import ReceiptSummary, parse_receipt
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
 from forkguard.workflows.base import find_base
-from forkguard.workflows.init import Places
+
+if TYPE_CHECKING:
+    from forkguard.adapters.receipts import ReceiptStore
+    from forkguard.core.baseline import Baseline
+    from forkguard.core.ledger import Ledger
+    from forkguard.core.rules import Rule
+    from forkguard.core.status import ReceiptSummary
+    from forkguard.workflows.init import Places
 
 FORK_VARIABLE = "FORKGUARD_FORK"
 STATE_NAME = ".forkguard"
@@ -118,8 +119,11 @@ def open_project(
         )
 
 
-def project_rules(project: Project) -> tuple[Rule, ...]:
+def project_rules(project: Project) -> "tuple[Rule, ...]":
     """The bundled rules with the map's own, less those that the map disables. Raises `UsageProblem` for a bad one."""
+    from forkguard.adapters.rulefiles import bundled_rules
+    from forkguard.core.rulebook import rulebook
+
     return rulebook(
         bundled_rules(),
         read_text(project.map_path),
@@ -128,8 +132,10 @@ def project_rules(project: Project) -> tuple[Rule, ...]:
     )
 
 
-def project_ledger(project: Project, *, today: date, baseline: Baseline | None = None) -> Ledger:
+def project_ledger(project: Project, *, today: date, baseline: "Baseline | None" = None) -> "Ledger":
     """The map's accepted findings, as they are to be read on that day."""
+    from forkguard.core.ledger import Acceptance, Ledger
+
     entries = (Acceptance(entry.id, entry.reason, entry.by, entry.until) for entry in project.map.accept)
     return Ledger(today, tuple(entries), baseline)
 
@@ -139,13 +145,17 @@ def patchset_store(project: Project) -> PatchsetFolder:
     return PatchsetFolder(project.patchsets)
 
 
-def receipt_store(project: Project) -> ReceiptStore:
+def receipt_store(project: Project) -> "ReceiptStore":
     """The receipts of the project's gate runs."""
+    from forkguard.adapters.receipts import ReceiptStore
+
     return ReceiptStore(project.state / "receipts")
 
 
-def latest_receipt(project: Project) -> ReceiptSummary | None:
+def latest_receipt(project: Project) -> "ReceiptSummary | None":
     """The newest complete receipt, None where no gate ran. Raises `CouldNotWork` for one that is damaged."""
+    from forkguard.core.status import parse_receipt
+
     files = receipt_store(project).all()
     if not files:
         return None
@@ -155,11 +165,13 @@ def latest_receipt(project: Project) -> ReceiptSummary | None:
 @contextlib.contextmanager
 def open_places(
     *, fork: Path | None, fork_ref: str | None, upstream: str | None, upstream_ref: str | None, folder: Path
-) -> Iterator[tuple[GitRepository, Places]]:
+) -> "Iterator[tuple[GitRepository, Places]]":
     """Both sides without a map, for `init`: a repository that sees both, and how a map in `folder` names them.
 
     Raises as `open_project` does, and `UsageProblem` where `folder` lies in the fork's work tree.
     """
+    from forkguard.workflows.init import Places
+
     place, source = _named_fork(fork)
     if place is None:
         refuse_inside_any(folder)

@@ -1,6 +1,5 @@
 """The `forkguard` program: the group of verbs, and the one boundary where errors become exit codes."""
 
-import importlib
 import os
 import signal
 import sys
@@ -9,10 +8,9 @@ import traceback
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
 
 from forkguard import __version__
-from forkguard.cli.groups import ProposingGroup
+from forkguard.cli.groups import LazyGroup
 from forkguard.errors import ExitCode, ForkguardError
 
 VERBS = {
@@ -34,32 +32,9 @@ VERBS = {
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""
 
 
-class LazyGroup(ProposingGroup):
-    """A group that imports a verb's module only when that verb runs."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(f"forkguard.cli.{cmd_name}")
-        command = module.command
-        assert isinstance(command, click.Command)  # noqa: S101
-        return command
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Verbs with their summaries, without importing any: a shell asks for this at every press of Tab."""
-        verbs = [CompletionItem(verb, help=text) for verb, text in VERBS.items() if verb.startswith(incomplete)]
-        return verbs + click.Command.shell_complete(self, ctx, incomplete)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
-
-
 @click.group(
     cls=LazyGroup,
+    verbs={name: (f"{name}:command", summary) for name, summary in VERBS.items()},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + ".",
 )

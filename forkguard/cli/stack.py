@@ -1,26 +1,30 @@
-"""`forkguard stack`: `list` and `show` read the files beside the map alone; other modules have the other verbs."""
-
-from pathlib import Path
+"""`forkguard stack`: the group of its verbs; each verb's module is imported only when that verb runs."""
 
 import click
 
-from forkguard.adapters.mapstore import find_map, read_map
-from forkguard.adapters.patchsets import PatchsetFolder
-from forkguard.cli.groups import ProposingGroup
-from forkguard.cli.options import deliver, fork_options, map_option, output_options
-from forkguard.cli.render import rendered
-from forkguard.cli.stack_edit import disable_command, drop_command, enable_command, reorder_command, retire_command
-from forkguard.cli.stack_replay import replay_command, replayed, verify_command
-from forkguard.cli.stack_transfer import export_command, import_command, range_diff_command
-from forkguard.reports.stack import patchset_json, patchset_text, stack_json, stack_text
-from forkguard.workflows.stack import list_stack, show_patchset
+from forkguard.cli.groups import LazyGroup
 
-color_option = click.option(
-    "--color/--no-color", default=None, help="Colour.  [default: on a terminal, unless NO_COLOR is set]"
-)
+VERBS = {
+    "list": ("stack_list:list_command", "The patchsets in their order, with state and size."),
+    "show": ("stack_list:show_command", "Everything about one patchset."),
+    "replay": ("stack_replay:replay_command", "Try the stack on another upstream commit, in memory."),
+    "verify": ("stack_verify:verify_command", "Do series, files, exports, base and production branch agree?"),
+    "import": ("stack_transfer:import_command", "Carry a branch, a quilt series, mails or pinned requests."),
+    "export": ("stack_transfer:export_command", "The stack as patches, as a bundle or as a branch."),
+    "reorder": ("stack_edit:reorder_command", "Put a patchset at another place of the stack."),
+    "drop": ("stack_edit:drop_command", "Remove a patchset; its files are kept aside."),
+    "disable": ("stack_edit:disable_command", "Leave a patchset out of the stack for now."),
+    "enable": ("stack_edit:enable_command", "Take a disabled or retired patchset in again."),
+    "retire": ("stack_edit:retire_command", "Take out a patchset that upstream has now."),
+    "range-diff": (
+        "stack_transfer:range_diff_command",
+        "How the stack's patches differ between two upstream commits.",
+    ),
+}
+"""Where each verb is, below `forkguard.cli`, and its summary: --help imports none of them."""
 
 
-@click.group("stack", cls=ProposingGroup, short_help="Show, check, replay and edit the patch stack.")
+@click.group("stack", cls=LazyGroup, verbs=VERBS, short_help="Show, check, replay and edit the patch stack.")
 def command() -> None:
     """The patch stack: the patchsets in the order of patchsets/series that, applied to the base, make the fork.
 
@@ -31,69 +35,3 @@ def command() -> None:
       forkguard stack verify
       forkguard stack replay --onto upstream/master
     """
-
-
-@command.command("list", short_help="The patchsets in their order, with state and size.")
-@map_option
-@color_option
-@click.option("--onto", metavar="REF", help="Say also what becomes of each patch on this upstream commit.")
-@fork_options
-@output_options(("text", "json"))
-def list_command(
-    map_file: Path | None,
-    color: bool | None,
-    onto: str | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    format_: str,
-    output: Path | None,
-) -> None:
-    """The patchsets in the order in which they apply; those that patchsets/series does not list come last.
-
-    \b
-    States: declared (no patches yet), proposed, carried, disabled, retired.
-    """
-    patchsets = _store(map_file)
-    stack = list_stack(patchsets)
-    states = None
-    if onto is not None:
-        report = replayed(map_file=map_file, fork=fork, fork_ref=fork_ref, onto=onto, color=color)
-        states = {(each.patch.patchset, each.patch.name): each.status.value for each in report.results}
-    if format_ == "json":
-        deliver(stack_json(stack, onto=onto, states=states), output=output)
-        return
-    text = stack_text(stack, folder=str(patchsets.root), onto=onto, states=states)
-    deliver(rendered(text, color=color, output=output), output=output)
-
-
-@command.command("show", short_help="Everything about one patchset.")
-@click.argument("name")
-@map_option
-@color_option
-@output_options(("text", "json"))
-def show_command(name: str, map_file: Path | None, color: bool | None, format_: str, output: Path | None) -> None:
-    """Why a patchset is carried, when to drop it, its patches with their size, and what should follow."""
-    patchset = show_patchset(name, _store(map_file))
-    text = rendered(patchset_text(patchset), color=color, output=output)
-    deliver(patchset_json(patchset) if format_ == "json" else text, output=output)
-
-
-def _store(map_file: Path | None) -> PatchsetFolder:
-    path = map_file.absolute() if map_file else find_map(Path.cwd())
-    read_map(path)
-    return PatchsetFolder(path.parent / "patchsets")
-
-
-for _verb in (
-    replay_command,
-    verify_command,
-    import_command,
-    export_command,
-    reorder_command,
-    drop_command,
-    disable_command,
-    enable_command,
-    retire_command,
-    range_diff_command,
-):
-    command.add_command(_verb)

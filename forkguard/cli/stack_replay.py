@@ -1,4 +1,4 @@
-"""`forkguard stack replay` and `verify`: the stack against both sides, read only."""
+"""`forkguard stack replay`: the stack on another upstream commit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,6 @@ from forkguard.cli.options import (
     fork_options,
     map_option,
     output_options,
-    project_options,
     talk_options,
 )
 from forkguard.cli.render import rendered
@@ -24,11 +23,9 @@ from forkguard.core.replay import ReplayReport
 from forkguard.errors import ExitCode, UsageProblem
 from forkguard.ports import Talk
 from forkguard.reports.replay import conflict_text, replay_end_json, replay_end_text, replay_json, replay_text
-from forkguard.reports.stack_verify import verify_json, verify_text
 from forkguard.workflows.replay import read_patches, replay
 from forkguard.workflows.replay_resolve import continue_replay, end_replay, open_conflict, skip_patch
 from forkguard.workflows.replay_resolve import resolve as begin_resolving
-from forkguard.workflows.stack_verify import verify
 
 
 @click.command("replay", short_help="Try the stack on another upstream commit, in memory.")
@@ -150,40 +147,3 @@ def replayed(
             tools=replay_tools(project, talk),
             bisect=False,
         )
-
-
-@click.command("verify", short_help="Do series, files, exports, base and production branch agree?")
-@output_options(("text", "json"))
-@project_options
-def verify_command(
-    format_: str,
-    output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
-) -> int:
-    """Check the stack against its files, its base and the production branch.
-
-    Series, numbers and files agree; each patch file is what git makes of its commit, byte for byte. The patches
-    apply in order to the base; each has its DEP-3 fields; none takes upstream's lines away without saying so
-    (removes = ["FILE"] in patchset.toml, a Removes: field, or the file's name in the message); and base plus
-    stack is the tree of the production branch, or else the commits that no patchset covers are listed.
-
-    Exit status: 0 the stack is whole; 1 a finding.
-    """
-    with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project,
-    ):
-        report = verify(
-            patchset_store(project),
-            base=project_base(project),
-            fork=project.fork,
-            tools=replay_tools(project, talk),
-        )
-    text = verify_json(report) if format_ == "json" else rendered(verify_text(report), color=color, output=output)
-    deliver(text, output=output)
-    return int(ExitCode.FINDING if report.findings else ExitCode.CLEAN)

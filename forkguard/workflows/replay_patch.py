@@ -15,8 +15,6 @@ from forkguard.core.replay import PatchStatus, StackPatch, Trouble, landed_by_li
 from forkguard.core.trees import TreeEntry
 from forkguard.errors import MissingObject
 from forkguard.ports import Bench, ReplayObjects, ResolutionStore
-from forkguard.workflows.join_additions import join_additions
-from forkguard.workflows.replay_port import Sides, ported
 from forkguard.workflows.resolutions import reuse_resolutions
 
 _LABEL = "fork"
@@ -51,6 +49,15 @@ class Trial:
     base: CommitHash
     root: CommitHash
     written: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The trees of a merge: the stack on its own base before a patch and after it, and the state to put it on."""
+
+    before: TreeHash
+    after: TreeHash
+    ours: TreeHash
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,8 @@ def _merge_trees(trial: Trial, means: Means, troubles: tuple[Trouble, ...]) -> T
 
 def _by_git(sides: Sides, bench: Bench) -> Tried:
     """git's merge of whole trees, which finds renamed files; what both sides only add is joined, upstream first."""
+    from forkguard.workflows.join_additions import join_additions  # noqa: PLC0415  (as below)
+
     merged = bench.merge(sides.before, sides.after, sides.ours, ours_label=_LABEL, theirs_label="upstream")
     merged, joins = join_additions(bench, merged, label=_LABEL)
     if merged.stages or merged.messages:
@@ -193,8 +202,10 @@ def _by_git(sides: Sides, bench: Bench) -> Tried:
 
 def _as_port(sides: Sides, bench: Bench, otherwise: Tried) -> Tried:
     """The patch in upstream's present terms; `otherwise` where that does not help."""
+    from forkguard.workflows.replay_port import ported  # noqa: PLC0415  (parsers load slowly; few patches come here)
+
     try:
-        found = ported(sides, bench)
+        found = ported(bench, before=sides.before, after=sides.after, ours=sides.ours)
     except MissingObject:
         return otherwise
     if found.tree is None:

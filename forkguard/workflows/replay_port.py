@@ -20,15 +20,6 @@ _TELLING = ("is called", "CRLF")
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """The trees of a merge: the stack on its own base before a patch and after it, and the state to put it on."""
-
-    before: TreeHash
-    after: TreeHash
-    ours: TreeHash
-
-
-@dataclass(frozen=True, slots=True)
 class Ported:
     """The tree with the patch, and by what; `tree` is None where a person must decide `merged`."""
 
@@ -38,15 +29,15 @@ class Ported:
     additive: bool = False
 
 
-def ported(sides: Sides, bench: Bench) -> Ported:
+def ported(bench: Bench, *, before: TreeHash, after: TreeHash, ours: TreeHash) -> Ported:
     """Apply the change between two trees to a third one by port's means.
 
     What would land in another function than the patch has it in is not applied. Raises `MissingObject`.
     """
     about = {"author": _NOBODY, "committed": b"0 +0000", "message": b"replay\n"}
-    before = bench.put_commit(commit_bytes(sides.before, (), **about))
-    after = bench.put_commit(commit_bytes(sides.after, (before,), **about))
-    applied = apply_pick(bench, Pick(after, before, "replay"), ours=sides.ours, theirs_label="upstream")
+    old = bench.put_commit(commit_bytes(before, (), **about))
+    new = bench.put_commit(commit_bytes(after, (old,), **about))
+    applied = apply_pick(bench, Pick(new, old, "replay"), ours=ours, theirs_label="upstream")
     if applied.tree is None or applied.strays:
         return Ported(None, applied.merged)
     additive = any(hunk.outcome is Outcome.ADDITIVE for hunk in applied.hunks)

@@ -1,0 +1,68 @@
+"""`forkguard stack list` and `show`: they read the files beside the map alone, unless `--onto` asks for a replay."""
+
+from pathlib import Path
+
+import click
+
+from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.patchsets import PatchsetFolder
+from forkguard.cli.options import deliver, fork_options, map_option, output_options
+from forkguard.cli.render import rendered
+from forkguard.cli.stack_replay import replayed
+from forkguard.reports.stack import patchset_json, patchset_text, stack_json, stack_text
+from forkguard.workflows.stack import list_stack, show_patchset
+
+color_option = click.option(
+    "--color/--no-color", default=None, help="Colour.  [default: on a terminal, unless NO_COLOR is set]"
+)
+
+
+@click.command("list", short_help="The patchsets in their order, with state and size.")
+@map_option
+@color_option
+@click.option("--onto", metavar="REF", help="Say also what becomes of each patch on this upstream commit.")
+@fork_options
+@output_options(("text", "json"))
+def list_command(
+    map_file: Path | None,
+    color: bool | None,
+    onto: str | None,
+    fork: Path | None,
+    fork_ref: str | None,
+    format_: str,
+    output: Path | None,
+) -> None:
+    """The patchsets in the order in which they apply; those that patchsets/series does not list come last.
+
+    \b
+    States: declared (no patches yet), proposed, carried, disabled, retired.
+    """
+    patchsets = _store(map_file)
+    stack = list_stack(patchsets)
+    states = None
+    if onto is not None:
+        report = replayed(map_file=map_file, fork=fork, fork_ref=fork_ref, onto=onto, color=color)
+        states = {(each.patch.patchset, each.patch.name): each.status.value for each in report.results}
+    if format_ == "json":
+        deliver(stack_json(stack, onto=onto, states=states), output=output)
+        return
+    text = stack_text(stack, folder=str(patchsets.root), onto=onto, states=states)
+    deliver(rendered(text, color=color, output=output), output=output)
+
+
+@click.command("show", short_help="Everything about one patchset.")
+@click.argument("name")
+@map_option
+@color_option
+@output_options(("text", "json"))
+def show_command(name: str, map_file: Path | None, color: bool | None, format_: str, output: Path | None) -> None:
+    """Why a patchset is carried, when to drop it, its patches with their size, and what should follow."""
+    patchset = show_patchset(name, _store(map_file))
+    text = rendered(patchset_text(patchset), color=color, output=output)
+    deliver(patchset_json(patchset) if format_ == "json" else text, output=output)
+
+
+def _store(map_file: Path | None) -> PatchsetFolder:
+    path = map_file.absolute() if map_file else find_map(Path.cwd())
+    read_map(path)
+    return PatchsetFolder(path.parent / "patchsets")
