@@ -79,7 +79,7 @@ def test_the_list_of_probes(tmp_path: Path) -> None:
     listed = forkguard("probe", "--list", cwd=tmp_path)
     lines = [line.split(maxsplit=1) for line in listed.out.splitlines()]
     assert (listed.status, lines[0][0]) == (0, "ARCH")
-    assert ["lfm2", "hybrid          small, deep  dspark, simple, dflash, eagle3, ngram-simple"] in lines
+    assert ["lfm2moe", "hybrid          small        dspark, simple, dflash, eagle3, ngram-simple"] in lines
     document = json.loads(forkguard("probe", "--list", "--format", "json", cwd=tmp_path).out)
     jsonschema.validate(document, json.loads((SCHEMAS / "probes.json").read_text()))
     assert [probe["arch"] for probe in document["probes"]] == [line[0] for line in lines[1:]]

@@ -162,6 +162,8 @@ def _ngram(word: str, *args: str) -> DraftKind:
     return DraftKind(word, word, "repeats what followed the same tokens before; no model", args=args)
 
 
+_MOD = (("match", "2"), ("min", "1"), ("max", "4"))
+
 DRAFTS: Mapping[str, DraftKind] = {
     kind.word: kind
     for kind in (
@@ -172,5 +174,8 @@ DRAFTS: Mapping[str, DraftKind] = {
         DraftKind("eagle3", "draft-eagle3", "continues the target's own features", _eagle3),
         DraftKind("mtp", "draft-mtp", "the target's own block that guesses ahead", own_block=True),
         _ngram("ngram-simple", "--spec-ngram-simple-size-n", "2", "--spec-ngram-simple-size-m", "4"),
+        _ngram("ngram-map-k", "--spec-ngram-map-k-size-n", "2", "--spec-ngram-map-k-size-m", "4"),
+        _ngram("ngram-map-k4v", "--spec-ngram-map-k4v-size-n", "2", "--spec-ngram-map-k4v-size-m", "4"),
+        _ngram("ngram-mod", *(word for key, n in _MOD for word in (f"--spec-ngram-mod-n-{key}", n))),
     )
 }  # fmt: skip

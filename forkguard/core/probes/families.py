@@ -36,6 +36,7 @@ from forkguard.core.probes.parts import (
     SHARP_ATTENTION,
     UNGATED_FEED,
     WIDE_IN,
+    WIDE_OUT,
     ZERO,
     bias,
     experts,
@@ -71,13 +72,16 @@ AHEAD = (
     norm("nextn.shared_head_norm", value=2.0),
 )
 
+NGRAMS = ("ngram-map-k", "ngram-map-k4v", "ngram-mod")
+"""One arch of each sort is enough for these: they never look at the model."""
+
 _PLAIN = ("simple", "ngram-simple")
 _READ = ("simple", "dspark", "dflash", "eagle3", "ngram-simple")
 
 LLAMA = Family(
     "llama", Kind.DENSE, ("all",),
     {"all": (ATTN_NORM, FFN_NORM, *FEED, *SHARP_ATTENTION)},
-    (Size("small", 4, 73), Size("deep", 24, 29, (1, 13), 64)), _READ, entries=(GROUPED,),
+    (Size("small", 4, 73), Size("deep", 24, 29, (1, 13), 64)), (*_READ, *NGRAMS), entries=(GROUPED,),
 )  # fmt: skip
 MIXTRAL = Family(
     "mixtral", Kind.MOE, ("all",),
@@ -136,13 +140,14 @@ STARCODER2 = Family(
     "starcoder2", Kind.DENSE, ("all",),
     {
         "all": (
-            *layer_norm("attn_norm"), *layer_norm("ffn_norm"), *UNGATED_FEED, bias("ffn_up", FEED_FORWARD),
-            bias("ffn_down", WIDTH, by=ZERO), *SHARP_ATTENTION,
+            *layer_norm("attn_norm"), *layer_norm("ffn_norm"), UNGATED_FEED[0], bias("ffn_up", FEED_FORWARD),
+            weight("ffn_down", WIDTH, FEED_FORWARD, by=OUT), bias("ffn_down", WIDTH, by=ZERO),
+            *SHARP_ATTENTION[:-1], weight("attn_output", WIDTH, WIDTH, by=WIDE_OUT),
             bias("attn_output", WIDTH, by=ZERO),
             bias("attn_q", WIDTH), bias("attn_k", NARROW), bias("attn_v", NARROW),
         )
     },
-    (Size("small", 4, 65),), _PLAIN, entries=(GROUPED, *MEAN_NORMS), head=MEAN_HEAD,
+    (Size("small", 4, 48),), _PLAIN, entries=(GROUPED, *MEAN_NORMS), head=MEAN_HEAD,
 )  # fmt: skip
 
 _LATENT, _NOPE, _ROPE = 32, 16, 8
@@ -160,7 +165,7 @@ _LATENT_MOE = (*_LATENT_ATTENTION, *MIXTURE, ROUTER_BIAS, *shared_expert())
 DEEPSEEK2 = Family(
     "deepseek2", Kind.MLA, ("moe",),
     {"dense": (*_LATENT_ATTENTION, *FEED), "moe": _LATENT_MOE},
-    (Size("small", 4, 60), Size("deep", 24, 29)), ("mtp", *_PLAIN), lead=("dense",),
+    (Size("small", 4, 60),), ("mtp", *_PLAIN), lead=("dense",),
     entries=(
         Entry("attention.head_count_kv", Stored.U32, 1),
         Entry("attention.q_lora_rank", Stored.U32, _LATENT),

@@ -16,7 +16,7 @@ from forkguard.core.probes.describe import (
     Size,
     Spec,
 )
-from forkguard.core.probes.families import AHEAD, EXPERT_SIZE, GROUPED, HEAD_SIZE, MEAN_NORMS, MIXED
+from forkguard.core.probes.families import AHEAD, EXPERT_SIZE, GROUPED, HEAD_SIZE, MEAN_NORMS, MIXED, NGRAMS
 from forkguard.core.probes.models import Stored
 from forkguard.core.probes.parts import (
     ATTENTION,
@@ -90,7 +90,7 @@ LFM2 = Family(
         Size("small", 4, 76, (1, 3), 8, ("conv", "attention")),
         Size("deep", 24, 30, (1, 13), 64),
     ),
-    ("dspark", "simple", "dflash", "eagle3", "ngram-simple"), head=_LFM2_HEAD,
+    ("dspark", "simple", "dflash", "eagle3", "ngram-simple", *NGRAMS), head=_LFM2_HEAD,
     entries=(_sparse_heads(conv=0, attention=KV_HEADS), _LFM2_CACHE),
 )  # fmt: skip
 _SIGMOID_MIXTURE = (*MIXTURE, ROUTER_BIAS)
@@ -101,7 +101,7 @@ LFM2MOE = Family(
         "conv": (ATTN_NORM, FFN_NORM, *_SIGMOID_MIXTURE, *_SHORT_CONVOLUTION),
         "attention": (ATTN_NORM, FFN_NORM, *_SIGMOID_MIXTURE, *QK_NORMS, *ATTENTION),
     },
-    (Size("small", 4, 89, (1, 3), 8), Size("deep", 24, 36, (1, 13), 64)),
+    (Size("small", 4, 89),),
     ("dspark", "simple", "dflash", "eagle3", "ngram-simple"), lead=("dense",), head=_LFM2_HEAD,
     entries=(
         _sparse_heads(dense=0, conv=0, attention=KV_HEADS), _LFM2_CACHE, *MIXED, EXPERT_SIZE,
