@@ -7,6 +7,7 @@ of its own. The fork's index, work tree, other refs and configuration are never 
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import zlib
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from forkguard.errors import CouldNotWork, UsageProblem
 
 _BRANCH = re.compile(r"forkguard/(?:candidate/)?[A-Za-z0-9][A-Za-z0-9._-]*")
 _KEPT_REF = re.compile(r"refs/forkguard/[A-Za-z0-9][A-Za-z0-9._/-]*")
+_LOCKED = re.compile(r"[Uu]nable to create '([^'\n]+\.lock)': File exists")
 _PLAIN_CHECKOUT = (
     "core.autocrlf=false",
     "core.sparseCheckout=false",
@@ -50,12 +52,27 @@ class Worktrees:
         words = ("update-ref", "-m", "forkguard port", f"refs/heads/{_checked(name, _BRANCH)}", commit, old)
         status, _, err = self._fork.run(*words, allowed=(0, 1, 128))
         if status:
+            self._tell_of_lock(name, err)
             said = err.strip().splitlines()[:1] or ["git failed"]
             raise CouldNotWork(
                 f"the branch {name} could not be written: {said[0]}",
                 where=str(self._fork.path),
                 hint=f"git -C {self._fork.path} branch --list 'forkguard*'  shows what is in its way",
             )
+
+    def _tell_of_lock(self, name: str, err: str) -> None:
+        """Raise where a lock file is in the way: of a git at work, or of one that was killed while it wrote."""
+        found = _LOCKED.search(err)
+        if found:
+            raise CouldNotWork(
+                f"the branch {name} is locked: a git is at work on it, or was killed while it wrote",
+                where=found[1],
+                hint=f"see that no git runs in {self._fork.path}, then  rm {shlex.quote(found[1])}  and try again",
+            )
+
+    def keep(self, commit: CommitHash, ref: str) -> None:
+        """Point a ref under `refs/forkguard/` at a commit of the fork's objects, so that git keeps it."""
+        self._fork.run("update-ref", "-m", "forkguard", _checked(ref, _KEPT_REF), commit)
 
     def drop_branch(self, name: str, commit: CommitHash) -> None:
         """Delete a `forkguard/…` branch if it points at `commit`; a branch that somebody moved stays."""

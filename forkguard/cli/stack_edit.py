@@ -1,5 +1,6 @@
 """`forkguard stack reorder`, `drop`, `disable`, `enable` and `retire`: what changes the stack's files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,13 +10,14 @@ from forkguard.cli.compose import Project, open_project
 from forkguard.cli.compose_stack import Writing, project_base, replay_tools, writing
 from forkguard.cli.options import deliver, fork_options, map_option, output_options
 from forkguard.cli.talk import ConsoleTalk
+from forkguard.core.findings import Side
 from forkguard.core.patchset import check_name
-from forkguard.core.replay import PatchResult
+from forkguard.core.replay import PatchResult, PatchStatus
 from forkguard.core.stack_edit import End, Place
 from forkguard.errors import UsageProblem
 from forkguard.reports.stack_edit import edited_json, edited_text
 from forkguard.workflows.replay import read_patches, replay
-from forkguard.workflows.stack_edit import Edited, disable, drop, enable, reorder, retire
+from forkguard.workflows.stack_edit import Edited, OrderCheck, disable, drop, enable, reorder, retire
 
 
 def _tell(edited: Edited, format_: str, output: Path | None) -> None:
@@ -29,6 +31,7 @@ def _tell(edited: Edited, format_: str, output: Path | None) -> None:
 @click.option("--after", metavar="NAME", help="Behind this patchset.")
 @click.option("--first", "end", flag_value="first", help="At the bottom: applied first.")
 @click.option("--last", "end", flag_value="last", help="On top: applied last.")
+@click.option("--force", is_flag=True, help="Also where a patch does not apply in that order.")
 @output_options(("text", "json"))
 @fork_options
 @map_option
@@ -37,13 +40,14 @@ def reorder_command(
     before: str | None,
     after: str | None,
     end: str | None,
+    force: bool,
     format_: str,
     output: Path | None,
     map_file: Path | None,
     fork: Path | None,
     fork_ref: str | None,
 ) -> None:
-    """Put a patchset at another place of the stack. `forkguard stack verify` then says whether it applies there.
+    """Put a patchset at another place of the stack, if every patch still applies in that order.
 
     \b
     Examples:
@@ -57,10 +61,12 @@ def reorder_command(
         )
     place = Place(before, after, End(end) if end else None)
     with (
+        ConsoleTalk(color=None, verbose=False) as talk,
         open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
         writing(project, purpose="forkguard stack reorder") as tools,
     ):
-        edited = reorder(check_name(name), place, patchsets=tools.patchsets)
+        check = _order_check(project, tools, talk)
+        edited = reorder(check_name(name), place, patchsets=tools.patchsets, check=check, force=force)
     _tell(edited, format_, output)
 
 
@@ -165,6 +171,25 @@ def retire_command(
             name, results=results, onto=project.upstream.ref, reason=reason, force=force, patchsets=tools.patchsets
         )
     _tell(edited, format_, output)
+
+
+def _order_check(project: Project, tools: Writing, talk: ConsoleTalk) -> OrderCheck:
+    """Makes the stack on its base in another order, in memory."""
+
+    def check(names: Sequence[str]) -> list[str]:
+        patches = read_patches(tools.patchsets)
+        base = project_base(project)
+        report = replay(
+            sorted(patches, key=lambda patch: names.index(patch.patchset)),
+            base=base,
+            onto=Side(base[:10], base),
+            tools=replay_tools(project, talk),
+            bisect=False,
+        )
+        fine = (PatchStatus.APPLIES, PatchStatus.ADDITIVE)
+        return [f"{one.patch.label} ({one.status.value})" for one in report.results if one.status not in fine]
+
+    return check
 
 
 def _classes(name: str, project: Project, tools: Writing, talk: ConsoleTalk) -> tuple[PatchResult, ...]:

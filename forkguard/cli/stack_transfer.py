@@ -131,6 +131,7 @@ def import_command(
             into=check_name(name) if name else None,
             patchsets=held.patchsets,
             tools=tools,
+            keep=lambda tip: held.checkouts.keep(tip, f"refs/forkguard/imported/{tip[:12]}"),
             dry_run=dry_run,
         )
     say = imported_json if format_ == "json" else imported_text

@@ -13,6 +13,7 @@ from enum import StrEnum
 from unidiff.patch import Hunk as UnidiffHunk
 from unidiff.patch import PatchSet
 
+from forkguard.core.declared import declared
 from forkguard.core.names import BlobHash, TreePath
 from forkguard.core.syntax import tokens_of
 
@@ -311,15 +312,22 @@ def _block(wanted: Sequence[str], tokens: Sequence[str]) -> int | None:
 def missing_names(hunk: Hunk, *, old: Sequence[str], ours: Sequence[str]) -> tuple[str, ...]:
     """Names that the hunk's new lines take from upstream's file and that the fork's file does not have.
 
-    A fork that calls a variable otherwise gets such a line without any conflict.
+    A fork that calls a variable otherwise gets such a line without any conflict. What the lines declare
+    is not missing.
 
     >>> new = Hunk("@@", 0, ("f();\\n",), ("f();\\n", "use(cur);\\n"), (Change(1, (), ("use(cur);\\n",)),))
     >>> missing_names(new, old=["int cur;\\n", "use(0);\\n"], ours=["int inp;\\n", "use(0);\\n"])
     ('cur',)
     """
     used = dict.fromkeys(name for change in hunk.changes for name in _names(change.added))
-    known, there = set(_names(old)), set(_names(ours))
+    known, there = set(_names(old)), set(_names(ours)) | own_declarations([hunk])
     return tuple(name for name in used if name in known and name not in there)
+
+
+def own_declarations(hunks: Iterable[Hunk]) -> frozenset[str]:
+    """The names that hunks declare in the lines that they add."""
+    runs = [_tokens(change.added) for hunk in hunks for change in hunk.changes]
+    return frozenset(name for run in runs for name in declared((*run, ";")))
 
 
 def _names(lines: Sequence[str]) -> Iterator[str]:

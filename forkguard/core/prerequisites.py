@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from forkguard.core.hunks import FileChange, content_of
+from forkguard.core.hunks import FileChange, content_of, own_declarations
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.own_names import is_cxx, words
 
@@ -11,13 +11,16 @@ _SHORTEST = 3
 
 
 def used_names(files: Iterable[FileChange]) -> dict[str, tuple[TreePath, ...]]:
-    """The identifiers of the lines that a change adds to C and C++ files, with the files that use them."""
+    """The identifiers of the lines that a change adds to C and C++ files, with the files that use them.
+
+    What the change declares in the same file is none: another of that name elsewhere is not needed for it.
+    """
     found: dict[str, dict[TreePath, None]] = {}
     for file in files:
         if not is_cxx(file.path):
             continue
         added = content_of([line for hunk in file.hunks for change in hunk.changes for line in change.added])
-        for name in sorted(words(added)):
+        for name in sorted(words(added) - own_declarations(file.hunks)):
             if len(name) >= _SHORTEST:
                 found.setdefault(name, {})[file.path] = None
     return {name: tuple(paths) for name, paths in found.items()}

@@ -4,7 +4,7 @@ Each write is whole. What adds to the stack is written before the series names i
 first, so that a kill never leaves a series that names what is not there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from forkguard.core.patchset import MANIFEST, SERIES, State, check_name
@@ -24,14 +24,33 @@ class Edited:
     notes: tuple[str, ...] = ()
 
 
-def reorder(name: str, place: Place, *, patchsets: PatchsetStore) -> Edited:
-    """Put a patchset at another place of the stack."""
+OrderCheck = Callable[[Sequence[str]], Sequence[str]]
+"""Tells which patches do not apply when the patchsets stand in this order, each with the reason."""
+
+
+def reorder(name: str, place: Place, *, patchsets: PatchsetStore, check: OrderCheck, force: bool = False) -> Edited:
+    """Put a patchset at another place of the stack.
+
+    Raises `UsageProblem` where a patch does not apply in that order that applies in the present one, unless `force`:
+    then it is a note.
+    """
     patchsets.manifest(name)
     text = _series(patchsets)
     new = moved(text, name, place, file=_file(patchsets))
+    broken: list[str] = []
     if new != text:
+        names = [names_of(each, file=_file(patchsets)) for each in (text, new)]
+        known = set(check(names[0]))
+        broken = [said for said in check(names[1]) if said not in known]
+        if broken and not force:
+            raise UsageProblem(
+                f"in that order a patch does not apply: {broken[0]}",
+                where=_file(patchsets),
+                hint=f"forkguard stack reorder {name} … --force  moves it all the same",
+            )
         patchsets.put(SERIES, new.encode("utf-8", "surrogateescape"))
-    return _edited(name, "moved" if new != text else "was there already", patchsets)
+    notes = tuple(f"does not apply any more: {said}" for said in broken)
+    return _edited(name, "moved" if new != text else "was there already", patchsets, notes)
 
 
 def disable(name: str, *, reason: str, patchsets: PatchsetStore) -> Edited:

@@ -3,7 +3,7 @@
 Numbers and authors are kept. The stack's series is written last, so that it never names what is not there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forkguard.core.names import CommitHash
@@ -65,9 +65,12 @@ def import_stack(
     into: str | None,
     patchsets: PatchsetStore,
     tools: ReplayTools,
+    keep: Callable[[CommitHash], None] | None = None,
     dry_run: bool = False,
 ) -> Imported:
     """Carry patches as patchsets: one each, or all in the patchset `into`.
+
+    `keep` is told the last commit that a patch was exported from, before anything is written: git must not drop it.
 
     A patch that does not apply is kept as it came, and said. Raises `UsageProblem` where a patchset of a name is
     there already and holds something else, or a file is no patch.
@@ -81,6 +84,9 @@ def import_stack(
     for name in names:
         series = series_with(series, name, name=str(patchsets.root / SERIES))
     if not dry_run:
+        made = [each.commit for each in ready if each.commit is not None]
+        if keep is not None and made:
+            keep(made[-1])
         for path, content in files.items():
             patchsets.put(path, content)
         patchsets.put(SERIES, series.encode("utf-8", "surrogateescape"))

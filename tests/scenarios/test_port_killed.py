@@ -157,3 +157,20 @@ def test_a_killed_continue_can_be_aborted(conflicting: Scene, writes: int) -> No
 def test_a_continue_has_no_more_writes(conflicting: Scene) -> None:
     resolve(Path(conflicting.desk.json("port", "201", status=1)["worktree"]))
     assert not conflicting.killed(CONTINUE_WRITES, "port", "--continue")
+
+
+def test_a_lock_that_a_killed_git_left_is_said_with_what_mends_it(clean: Scene) -> None:
+    lock = clean.history.fork.path / ".git/refs/heads/forkguard/201.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("")
+
+    outcome = clean.desk.run("port", "201")
+
+    assert outcome.status == 3
+    assert "the branch forkguard/201 is locked" in outcome.err
+    assert f"where: {lock}" in outcome.err
+    assert f"rm {lock}" in outcome.err
+    assert not clean.desk.journal.exists()
+    lock.unlink()
+    clean.desk.json("port", "201", status=0)
+    clean.check_untouched()

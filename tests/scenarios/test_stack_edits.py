@@ -51,6 +51,19 @@ def test_reorder(queue: Queue) -> None:
     assert done(queue, "reorder", "one", "--last").startswith("one: was there already\n")
 
 
+def test_an_order_in_which_a_patch_does_not_apply_is_refused(queue: Queue) -> None:
+    queue.patch("four", {NOTES: notes({10: "ten, ours, and more"})})
+    before = queue.desk.stack_files()
+
+    said = done(queue, "reorder", "four", "--before", "one", status=2)
+
+    assert "in that order a patch does not apply: four/0001-ours-four.patch (conflict)" in said
+    assert queue.desk.stack_files() == before
+    assert "does not apply any more: four/" in done(queue, "reorder", "four", "--before", "one", "--force")
+    assert series(queue) == "# ours, in order\nfour\none\ntwo  # keep\nthree\n"
+    assert "does not apply" not in done(queue, "reorder", "two", "--first")  # what was broken before is no news
+
+
 @pytest.mark.parametrize(
     "words", [(), ("--first", "--before", "two"), ("--before", "nine"), ("--after", "one"), ("--before", "--x")]
 )

@@ -137,6 +137,9 @@ def test_a_folder_of_mails_keeps_numbers_and_authors(queue: Queue, tmp_path: Pat
     tip = verified["tip"]
     log = queue.fork.git("log", "--reverse", "--format=%an <%ae> %at %s", f"{queue.base}..{tip}")
     assert log == queue.fork.git("log", "--reverse", "--format=%an <%ae> %at %s", f"{queue.base}..{commits[2]}")
+    last = queue.desk.stack_files()["0011-ours-thirty/0011-ours-thirty.patch"].split()[1].decode()
+    queue.fork.git("-c", "gc.pruneExpire=now", "gc", "-q")
+    assert queue.fork.git("rev-parse", f"{last}~3") == queue.base  # gc keeps what the patches were exported from
 
 
 def test_a_mail_that_does_not_apply_is_kept_as_it_came(queue: Queue, tmp_path: Path) -> None:
