@@ -2,15 +2,17 @@
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from forkguard.core.completion import Answer
+from forkguard.core.determinism import Difference
 from forkguard.core.gate import (
     Arm,
     Asked,
     Check,
     CheckName,
+    Failure,
     GatedTree,
     GateReport,
     ServerEnd,
@@ -213,10 +215,11 @@ def to_text(report: GateReport, *, receipt: str | None) -> str:
     lines = [_headline(report), ""]
     reason = report.reason
     if reason is not None:
-        lines += [f"  {reason.name}: {reason.detail}", *_evidence(report, reason), ""]
-    lines += [_check_line(check, told=check is reason) for check in report.checks]
-    lines += [f"  --    {one.name:12} not run: {one.reason}" for one in report.not_run]
-    lines += ["", *_arm_lines(report.arms), *_test_lines(report.upstream_tests), ""]
+        lines += [*_reason_lines(reason), *_evidence(report, reason), ""]
+    wide = max(len(check.name) for check in report.checks) if report.checks else 0
+    lines += [_check_line(check, wide, told=check is reason) for check in report.checks]
+    lines += _not_run_lines(report)
+    lines += ["", *_arm_lines(report), ""]
     if report.measured is not None:
         lines += [f"  {line}" for line in performance.to_lines(report.measured)] + [""]
     lines += [f"  warning: {warning}" for warning in report.warnings]
@@ -233,23 +236,40 @@ def _headline(report: GateReport) -> str:
     return f"gate {_HEADLINES[report.verdict]}: {report.settings.arch} on {what}, with {models}"
 
 
-def _check_line(check: Check, *, told: bool) -> str:
+def _reason_lines(check: Check) -> list[str]:
+    """The check's words, a part a line, and what it takes for the fault to show."""
+    trigger = f" ({check.trigger})" if check.trigger else ""
+    first, *rest = check.detail.removesuffix(trigger).split("; ")
+    lines = [f"  {check.name}: {first}", *(f"    {part}" for part in rest)]
+    return lines + ([f"    when:   {check.trigger}"] if check.trigger else [])
+
+
+def _not_run_lines(report: GateReport) -> list[str]:
+    """What was left out, by the reason."""
+    names: dict[str, list[str]] = {}
+    for one in report.not_run:
+        names.setdefault(one.reason, []).append(one.name)
+    return [f"  --    not run: {', '.join(each)}: {reason}" for reason, each in names.items()]
+
+
+def _check_line(check: Check, wide: int, *, told: bool) -> str:
     kind = f"[{check.kind}] " if check.kind else ""
-    return f"  {_MARKS[check.verdict]}  {check.name:12} {kind}{'see above' if told else check.detail}"
+    return f"  {_MARKS[check.verdict]}  {check.name:{wide}} {kind}{'see above' if told else check.detail}"
 
 
-def _arm_lines(arms: Sequence[Arm]) -> list[str]:
-    return [
-        f"  arm {arm.plan.name:20} {len(arm.answers)} of {len(arm.plan.prompts)} prompts answered"
-        + (f", {arm.accepted} of {arm.drafted} draft tokens accepted" if arm.plan.drafts else "")
-        + f", {arm.seconds:.1f} s"
-        for arm in arms
-    ]
+def _arm_lines(report: GateReport) -> list[str]:
+    """A line per server, and per run of upstream's tests, the names in one column."""
+    runs = report.upstream_tests.runs if report.upstream_tests is not None else ()
+    wide = max(len(name) for name in (*(arm.plan.name for arm in report.arms), *(run.name for run in runs), ""))
+    lines = [f"  arm  {arm.plan.name:{wide}} {_did(arm)}, {arm.seconds:.1f} s" for arm in report.arms]
+    return lines + [f"  test {run.name:{wide}} {run.outcome}, {run.seconds:.1f} s" for run in runs]
 
 
-def _test_lines(tests: UpstreamTests | None) -> list[str]:
-    runs = tests.runs if tests is not None else ()
-    return [f"  test {run.name:19} {run.outcome}, {run.seconds:.1f} s" for run in runs]
+def _did(arm: Arm) -> str:
+    if not arm.plan.prompts:
+        return "started for its log alone"
+    did = f"{len(arm.answers)} of {len(arm.plan.prompts)} prompts answered"
+    return did + (f", {arm.accepted} of {arm.drafted} draft tokens accepted" if arm.plan.drafts else "")
 
 
 def _evidence(report: GateReport, check: Check) -> list[str]:
@@ -278,7 +298,8 @@ def _trouble_lines(trouble: Trouble) -> list[str]:
     if trouble.place:
         lines.append(f"    at:     {trouble.place}")
     lines += [f"    before: {line}" for line in trouble.before[-_SHOWN_LINES:]]
-    lines += [f"    after:  {line}" for line in trouble.after[:_SHOWN_LINES]]
+    after = "last:  " if trouble.failure is Failure.HANG else "after: "
+    lines += [f"    {after} {line}" for line in trouble.after[:_SHOWN_LINES]]
     return lines + [f"    frame:  {line}" for line in trouble.frames[:_SHOWN_FRAMES]]
 
 
@@ -292,6 +313,8 @@ def _next(report: GateReport, receipt: str | None) -> list[str]:
         return [f"next: {' && '.join(commands)}"]
     if reason.name in (CheckName.PERFORMANCE, CheckName.QUALITY):
         return [f"next: forkguard drift --arch {report.settings.arch}"]
+    if reason.kind == Difference.BATCH_SHAPE and reason.verdict is Verdict.FAIL and reason.culprit is None:
+        return [f"next: forkguard gate --arch {report.settings.arch} --upstream"]
     log = next((log for one in reason.evidence if (log := _log_of(report, one)) is not None), None)
     if log is not None and receipt is not None:
         return [f"next: less {shlex.quote(str(PurePath(receipt).with_name(log)))}"]

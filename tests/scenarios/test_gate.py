@@ -80,6 +80,8 @@ def test_a_crash_that_drift_explains_names_the_finding_and_the_port(desk: Desk) 
     text = run(desk, behaviour).out
     assert text.splitlines()[0].startswith("gate RED: heron on ")
     assert text.splitlines()[-1] == "next: forkguard port 201"
+    assert "    when:   only with the draft" in text.splitlines()
+    assert "  --    not run: performance, quality: the map does not ask for it" in text.splitlines()
 
 
 def test_upstreams_server_names_the_culprit_and_stands_in_the_receipt(desk: Desk) -> None:
