@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -159,6 +161,76 @@ def test_the_four_branches_beside_upstream_at_the_pin_with_one_and_two_slots(
     if texts == "corruption":
         assert determinism["trigger"].startswith("only with the draft")
         assert "as a batch of that size, gives the reference" in determinism["detail"] + str(determinism["evidence"])
+
+
+STOPPER = """#!{python}
+import signal, subprocess, sys
+server = subprocess.Popen([{program!r}, *sys.argv[1:]], stderr=subprocess.PIPE)
+signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+for line in server.stderr:
+    sys.stderr.buffer.write(line)
+    sys.stderr.flush()
+    if b"processing task" in line and "-md" in sys.argv:
+        server.send_signal(signal.SIGSTOP)
+sys.exit(server.wait())
+"""
+
+
+def test_a_server_that_stops_in_its_first_answer_hangs_and_leaves_nobody_behind(desk: Path) -> None:
+    """The real server, stopped by a signal as it begins its first task with the draft; it had said it was healthy."""
+    built = forkguard("build", "--fork-ref", "layer-input-only", "--format", "json", cwd=desk)
+    (program,) = [path for path in json.loads(built.out)["binaries"] if path.endswith("llama-server")]
+    stopper = desk / "stopper" / "llama-server"
+    stopper.parent.mkdir()
+    stopper.write_text(STOPPER.format(python=sys.executable, program=program))
+    stopper.chmod(0o755)
+    with (desk / "upstream-map.toml").open("a") as map_:
+        map_.write("[gate]\nwidths = [3]\nslots = [1]\ntimeout = 15\n")
+    document = gate(desk, "layer-input-only", "--binary", str(stopper), status=1)
+    crash = check(document, "crash")
+    assert (crash["class"], crash["trigger"]) == ("hang", "only with the draft")
+    assert crash["evidence"][0]["stage"] == "first decode"
+    assert "processing task" in crash["evidence"][0]["after"][0]
+    assert {one["name"] for one in document["not_run"]} >= {"draft-3-verbose"}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("branch", "verdict", "rollback"),
+    [("forkguard/27383", "pass", "passed"), ("line-and-registry", "fail", "failed")],
+)
+def test_upstreams_own_tests_pass_on_the_port_and_catch_the_half_of_it(
+    desk: Path, *, branch: str, verdict: str, rollback: str
+) -> None:
+    if branch.startswith("forkguard/"):
+        assert forkguard("port", "27383", cwd=desk).status == 0
+    document = gate(desk, branch, "--upstream-tests", status=0 if verdict == "pass" else 1)
+    runs = {run["name"]: run["outcome"] for run in document["upstream_tests"]["runs"]}
+    assert check(document, "upstream-tests")["verdict"] == verdict
+    assert runs.pop("test-recurrent-state-rollback-lfm2-dense") == rollback
+    assert runs == {
+        "test-generate-models": "passed",
+        "test-llama-archs": "passed",
+        "test-recurrent-state-rollback": "passed",
+        "test-recurrent-state-rollback-nemotron-h": "passed",
+    }
+
+
+@pytest.mark.full
+def test_the_port_passes_with_libcs_asserts(desk: Path) -> None:
+    assert forkguard("port", "27383", cwd=desk).status == 0
+    document = gate(desk, "forkguard/27383", "--asserts", status=0)
+    own = document["asserts"]["tree"]
+    assert document["asserts"]["compiled_in"] is False
+    arms = {arm["name"] for arm in document["arms"] if arm["command"][0] == own["binary"]}
+    assert arms == {"asserts-no-draft-slots-2", "asserts-draft-3-slots-2", "asserts-draft-7-slots-2"}
+    assert own["binary_sha256"] != document["tree"]["binary_sha256"]
+    for program, asserts in ((own["binary"], True), (document["tree"]["binary"], False)):
+        library = Path(program).with_name("libllama.so")
+        symbols = subprocess.run(
+            ["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True
+        )
+        assert ("__assert_fail" in symbols.stdout) is asserts
 
 
 def test_tensors_that_a_build_does_not_know_are_named_from_the_header(desk: Path) -> None:
