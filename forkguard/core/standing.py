@@ -1,5 +1,6 @@
 """Where the fork stands by its records: the newest verdict, the facts behind it, and what needs a person."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forkguard.core.chronicle import days_green
@@ -9,6 +10,7 @@ from forkguard.core.report_values import ReportInput
 from forkguard.core.today import Need, needs
 
 COULD_NOT_RUN = "could-not-run"
+_GATES = ("fail", "inconclusive", "pass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,7 @@ class Standing:
     """`verdict` is that of the newest night (empty: there was none); one that cannot be read could not be run.
 
     `facts` is the newest night that replayed the stack, else the newest of all. `files` is the newest night.
+    `receipts` are the newest of each arch, those that did not pass first.
     """
 
     verdict: str
@@ -23,7 +26,7 @@ class Standing:
     row: NightRow | None
     facts: NightRow | None
     files: NightFiles | None
-    receipt: ReceiptRow | None
+    receipts: tuple[ReceiptRow, ...]
     needs: tuple[Need, ...]
     streak: str
     days: str
@@ -47,11 +50,14 @@ def standing(report: ReportInput) -> Standing:
             COULD_NOT_RUN,
             f"the night {report.cut_off[-1]} has no record: it still runs, or was cut off",
         )
-    wanted = needs(files.night if files else None, skipped=history.skipped, cut_off=report.cut_off)
-    return Standing(
-        verdict, reason, row, facts, files, history.receipts[-1] if history.receipts else None, wanted,
-        _streak(row), _days(report, row),
-    )  # fmt: skip
+    receipts = _newest_receipts(history.receipts)
+    wanted = needs(files.night if files else None, skipped=history.skipped, cut_off=report.cut_off, receipts=receipts)
+    return Standing(verdict, reason, row, facts, files, receipts, wanted, _streak(row), _days(report, row))
+
+
+def _newest_receipts(receipts: Sequence[ReceiptRow]) -> tuple[ReceiptRow, ...]:
+    newest = {one.arch: one for one in receipts}
+    return tuple(sorted(newest.values(), key=lambda one: (_GATES.index(one.verdict), one.arch)))
 
 
 def _streak(row: NightRow | None) -> str:

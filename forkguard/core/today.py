@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from forkguard.core.history_rows import RecordKind, Skipped
+from forkguard.core.history_rows import ReceiptRow, RecordKind, Skipped
 from forkguard.core.nightly import Night, NightFinding, NightPatch, NightStep, NightVerdict, Outcome
 from forkguard.core.replay import PatchStatus
 
@@ -28,9 +28,17 @@ class Need:
     urgent: bool = True
 
 
-def needs(night: Night | None, *, skipped: Sequence[Skipped] = (), cut_off: Sequence[str] = ()) -> tuple[Need, ...]:
-    """What to do after the newest night, and about records that cannot be read or were not finished."""
-    found = [*_records(skipped, cut_off)]
+def needs(
+    night: Night | None,
+    *,
+    skipped: Sequence[Skipped] = (),
+    cut_off: Sequence[str] = (),
+    receipts: Sequence[ReceiptRow] = (),
+) -> tuple[Need, ...]:
+    """What to do after the newest night, about records that cannot be read or were not finished, and about the newest
+    receipts of the archs, where they did not pass and the night does not tell of them.
+    """
+    found = [*_records(skipped, cut_off), *_other_gates(night, receipts)]
     if night is not None:
         found += [*_could_not(night), *_stack(night), *_gates(night), *_drift(night), *_later(night)]
         if night.verdict is not NightVerdict.GREEN and not any(one.urgent for one in found):
@@ -45,6 +53,14 @@ def _records(skipped: Sequence[Skipped], cut_off: Sequence[str]) -> Iterator[Nee
         folder = "nightly" if one.kind is RecordKind.NIGHT else "receipts"
         place = f".forkguard/{folder}/{one.name}"
         yield Need(f"the {one.kind} {one.name} cannot be read ({one.why}); it counts as no result", f"ls -l {place}")
+
+
+def _other_gates(night: Night | None, receipts: Sequence[ReceiptRow]) -> Iterator[Need]:
+    told = {gate.receipt.partition("/")[0] for gate in night.gate} if night is not None else set()
+    for one in receipts:
+        if one.verdict != "pass" and one.name not in told:
+            command = f"forkguard gate --arch {shlex.quote(one.arch)}"
+            yield Need(f"the last gate of {one.arch} is {one.verdict}: {one.reason}", command, ("receipt", one.name))
 
 
 def _could_not(night: Night) -> Iterator[Need]:

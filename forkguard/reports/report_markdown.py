@@ -53,7 +53,7 @@ def _needs(needs: tuple[Need, ...]) -> Iterator[str]:
 
 
 def _facts(report: ReportInput, now: Standing) -> Iterator[str]:
-    facts, receipt = now.facts, now.receipt
+    facts = now.facts
     if facts is not None:
         yield "| base | behind | ahead | stack | drift | days |"
         yield "|---|---|---|---|---|---|"
@@ -61,8 +61,9 @@ def _facts(report: ReportInput, now: Standing) -> Iterator[str]:
         numbers = ("" if value is None else str(value) for value in (facts.behind, facts.ahead))
         yield f"| {base} | {' | '.join(numbers)} | {stack_told(facts)} | {tally(facts.drift)} | {now.days} |"
         yield ""
-    if receipt is not None:
-        yield f"Last gate: {word(receipt.verdict)}, {code(receipt.arch)}, {moment(receipt.started)} UTC."
+    if now.receipts:
+        told = (f"{code(one.arch)} {word(one.verdict)} ({moment(one.started)} UTC)" for one in now.receipts[:8])
+        yield f"Last gates: {', '.join(told)}."
         yield ""
     for remark in report.remarks:
         yield f"- note: {code(remark)}"

@@ -11,7 +11,7 @@ from forkguard.core.chronicle import NOT_LOOKED_AT, PatchsetStory, patchset_stor
 from forkguard.core.history_rows import NightRow
 from forkguard.core.night_view import NightFiles
 from forkguard.core.nightly import NightFollowUp, NightPatch, NightPin
-from forkguard.core.receipt_view import TokenContext, difference_at
+from forkguard.core.receipt_view import ReceiptView, TokenContext, TroubleView, difference_at
 from forkguard.core.replay import PatchStatus
 from forkguard.core.report_values import ReceiptFiles, ReportInput
 from forkguard.core.standing import Standing, standing
@@ -119,7 +119,7 @@ def _overview(templates: Templates, report: ReportInput, now: Standing) -> Page:
         base = files.night.base if files is not None else None
     return templates.page(
         "index.html", "overview.html", verdict=now.verdict, reason=now.reason, row=now.row, facts=now.facts,
-        needs=now.needs, streak=now.streak, days=now.days, base=base, receipt=now.receipt,
+        needs=now.needs, streak=now.streak, days=now.days, base=base, gates=now.receipts,
         stack=stack_told(now.facts), remarks=report.remarks, recent=history.nights[-_RECENT:],
         table=history.nights[: -_TABLE - 1 : -1], receipts=history.receipts[:-9:-1],
     )  # fmt: skip
@@ -203,10 +203,22 @@ def _receipt(templates: Templates, run: str, files: ReceiptFiles) -> Page:
     speed = receipt.speed
     return templates.page(
         page_of(("receipt", run)), "receipt.html", receipt=receipt, run=run, contexts=contexts, speed=speed,
+        troubles=_troubles(receipt),
         quality=receipt.measurements.quality if receipt.measurements is not None else None,
         chart=_speed_chart(files) if speed is not None else "",
         logs=[(one.name, one.text, one.cut) for one in files.logs],
     )  # fmt: skip
+
+
+def _troubles(receipt: ReceiptView) -> list[tuple[str, TroubleView]]:
+    """What went wrong, each with the arms that show the same."""
+    found: dict[tuple[object, ...], tuple[list[str], TroubleView]] = {}
+    for arm in receipt.arms:
+        bad = arm.trouble
+        if bad is not None:
+            key = (arm.side, bad.class_, bad.stage, bad.text, bad.place, bad.signal, bad.exit_code, bad.frames)
+            found.setdefault(key, ([], bad))[0].append(arm.name)
+    return [(", ".join(names), bad) for names, bad in found.values()]
 
 
 def _speed_chart(files: ReceiptFiles) -> str:

@@ -133,7 +133,7 @@ def fact(value: object, name: str = "") -> str:
     if isinstance(value, int) and value >= 1 << 30 and ("mem" in name or "swap" in name or "bytes" in name):
         return f"{value / (1 << 30):.1f} GiB"
     if isinstance(value, (list, tuple)):
-        return ", ".join(fact(one, name) for one in value)
+        return "none" if not value else ", ".join(fact(one, name) for one in value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {fact(one, str(key))}" for key, one in value.items())
     return str(value)

@@ -13,7 +13,7 @@ from tests.support.commands import Outcome, forkguard
 from tests.support.gate_documents import HOSTILE
 from tests.support.repos import MiniHistory
 from tests.support.snapshot import fork_as_it_is
-from tests.support.yearbook import Yearbook
+from tests.support.yearbook import START, Yearbook
 
 MAP = '[fork]\npath = "../fork"\nref = "production"\n\n[upstream]\nremote = "upstream"\nref = "upstream/master"\n'
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/history.json").read_text())
@@ -197,6 +197,18 @@ def test_gates_alone_make_a_report(desk: Path) -> None:
     assert text.startswith("No night yet", text.index("No night yet"))
     assert "What needs you today Nothing." in text
     assert "The last gate runs" in text
+
+
+def test_an_arch_whose_last_gate_is_red_is_not_hidden_by_another_one(desk: Path) -> None:
+    book = Yearbook(desk / ".forkguard")
+    book.put_receipt(START, 1, name="a", verdict="fail")
+    other = book.put_receipt(START.replace(hour=4), 2, name="b")
+    other.write_text(other.read_text().replace('"arch": "lfm2",\n  "checks"', '"arch": "heron",\n  "checks"'))
+    text = words(written(desk) / "index.html")
+    assert "the last gate of lfm2 is fail: crash: draft-3: abort at the first decode" in text
+    assert "forkguard gate --arch lfm2" in text
+    markdown = forkguard("report", "--format", "markdown", cwd=desk).out
+    assert "Last gates: `lfm2` fail (2025-09-01 03:00 UTC), `heron` pass (2025-09-01 04:00 UTC)." in markdown
 
 
 def test_help_names_the_formats() -> None:

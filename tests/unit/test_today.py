@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from forkguard.core.history_rows import RecordKind, Skipped
+from forkguard.core.history_rows import ReceiptRow, RecordKind, Skipped
 from forkguard.core.nightly import (
     Candidate,
     Night,
@@ -131,3 +131,17 @@ def test_records_that_cannot_be_read_are_urgent() -> None:
     assert [one.urgent for one in found] == [True, True]
     assert "20260902T030000Z has no record" in found[0].what
     assert found[1].command == "ls -l .forkguard/receipts/20260901T030000Z-x"
+
+
+def test_a_gate_that_was_run_by_hand_and_did_not_pass_needs_a_look_once() -> None:
+    def row(name: str, verdict: str) -> ReceiptRow:
+        moment = "2026-09-01T05:00:00+00:00"
+        return ReceiptRow(name, moment, moment, verdict, "lfm2", True, None, "", None, "crash: it aborted", (), ())  # noqa: FBT003
+
+    (found,) = needs(None, receipts=[row("r1", "fail")])
+    assert found == Need(
+        "the last gate of lfm2 is fail: crash: it aborted", "forkguard gate --arch lfm2", ("receipt", "r1")
+    )
+    assert needs(None, receipts=[row("r1", "pass")]) == ()
+    told = needs(replace(NIGHT, gate=(NightGate("lfm2", "fail", "r1/receipt.json"),)), receipts=[row("r1", "fail")])
+    assert [one.what for one in told] == ["the gate of lfm2 is fail"]
