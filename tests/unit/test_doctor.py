@@ -30,6 +30,7 @@ NOW = datetime(2026, 9, 1, 12, tzinfo=UTC)
         ("git version 2.39.0.windows.1", Level.OK, "2.39.0"),
         ("git version 2.50.1 (Apple Git-155)", Level.OK, "2.50.1"),
         ("git version 3.0", Level.OK, "3.0"),
+        ("git version 2.39", Level.OK, "2.39"),
         ("git version 2.38.9", Level.MISSING, "2.38.9 is too old: 2.39 or newer is needed"),
         ("git version 2.4.11", Level.MISSING, "2.4.11 is too old: 2.39 or newer is needed"),
         ("hello", Level.NOTE, "it does not say its version"),
