@@ -1,11 +1,13 @@
 """Upstream's own tests of archs and of recurrent states: which a tree has, what they said, what it comes to."""
 
-import json
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from forkguard.core.gate import Check, CheckName, NotRun, Verdict, signal_name
 
@@ -16,6 +18,7 @@ TESTS = (ARCHS_TEST, ROLLBACK_TEST)
 
 _SHOWN = 12
 _TAIL = 5
+_NAME_LENGTH = 120
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TELLING = re.compile(
     r"\bFAIL|\bfailed\b|mismatch|\berror\b|GGML_ASSERT|GGML_ABORT|Assertion|terminate called|what\(\)", re.IGNORECASE
@@ -98,27 +101,41 @@ def _evidence(run: UpstreamRun) -> Mapping[str, object]:
     return {"arm": run.name, "class": str(run.outcome), "log": run.log, "lines": list(run.lines)}
 
 
+class _Property(BaseModel):
+    name: str
+    value: Any = None
+
+
+class _Declared(BaseModel):
+    name: str
+    command: tuple[str, ...] = ()
+    properties: tuple[_Property, ...] = ()
+
+
+class _Listing(BaseModel):
+    tests: tuple[_Declared, ...]
+
+
 def read_listing(text: str) -> tuple[PlannedTest, ...]:
     """The runs that a tree declares for `TESTS`, by `ctest --show-only=json-v1`; those that others need come first.
 
     Raises `ValueError` for what is no such listing.
     """
-    document = json.loads(text)
-    if not isinstance(document, dict) or not isinstance(document.get("tests"), list):
-        raise ValueError("it is no listing of tests")
+    try:
+        listing = _Listing.model_validate_json(text)
+    except ValidationError as error:
+        raise ValueError("it is no listing of tests") from error
     planned = []
-    for test in document["tests"]:
-        command = test.get("command") if isinstance(test, dict) else None
-        if not isinstance(command, list) or not command or program_of(tuple(map(str, command))) not in TESTS:
+    for test in listing.tests:
+        if not test.command or program_of(test.command) not in TESTS:
             continue
-        properties = {
-            one.get("name"): one.get("value") for one in test.get("properties", []) if isinstance(one, dict)
-        }
+        properties = {one.name: one.value for one in test.properties}
+        folder = properties.get("WORKING_DIRECTORY")
         planned.append(
             PlannedTest(
-                str(test.get("name", "")),
-                tuple(str(word) for word in command),
-                str(properties.get("WORKING_DIRECTORY", "")),
+                test.name,
+                test.command,
+                folder if isinstance(folder, str) else "",
                 first="FIXTURES_SETUP" in properties,
             )
         )
@@ -170,7 +187,7 @@ def log_name(test: str) -> str:
     >>> log_name("test a/b")
     'upstream-test_a_b.log'
     """
-    return f"upstream-{re.sub(r'[^A-Za-z0-9._-]+', '_', test)}.log"
+    return f"upstream-{re.sub(r'[^A-Za-z0-9._-]+', '_', test)[:_NAME_LENGTH]}.log"
 
 
 def read_run(planned: PlannedTest, output: str, *, status: int | None, seconds: float, log: str) -> UpstreamRun:

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forkguard.core.gate import NotRun, Verdict
 from forkguard.core.gatetests import (
@@ -45,6 +47,25 @@ def test_a_listing_gives_the_two_tests_with_those_first_that_others_need() -> No
     )
     assert read_listing(text) == (MODELS, ROLLBACK)
     assert model_folder((MODELS, ROLLBACK)) == "/m/"
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=4) | st.just("/b/test-llama-archs"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "command", "properties", "value", "tests"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.fixed_dictionaries({"tests": st.lists(JSON, max_size=2)}) | JSON)
+def test_any_listing_is_read_or_refused(value: object) -> None:
+    try:
+        planned = read_listing(json.dumps(value))
+    except ValueError:
+        return
+    assert all(one.command[0].endswith("test-llama-archs") for one in planned)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"tests": 1}', "{"])
