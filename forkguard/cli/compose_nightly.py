@@ -2,11 +2,13 @@
 
 import contextlib
 import hashlib
+import importlib
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkguard import __version__
 from forkguard.adapters.fetching import UpstreamFetch
@@ -30,7 +32,6 @@ from forkguard.cli.compose import (
     receipt_store,
     trees_folder,
 )
-from forkguard.cli.compose_candidate import CandidateWork
 from forkguard.cli.compose_nights import NIGHTS, night_folder, now
 from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_port import recheck_places
@@ -57,6 +58,9 @@ from forkguard.workflows.nightly import close_cut_off, not_opened, run_night
 from forkguard.workflows.nightly_packets import Workplace, conflict_packets
 from forkguard.workflows.recheck import Rechecked, recheck
 from forkguard.workflows.replay import replay
+
+if TYPE_CHECKING:
+    from forkguard.cli.compose_candidate import CandidateWork
 
 FETCH_LOG = "fetch.log"
 
@@ -313,8 +317,13 @@ def _draft(place: NightPlace) -> Draft:
 def night_means(project: Project, talk: Talk) -> NightMeans:
     """What a night on this project needs."""
     work = NightWork(project, talk)
-    made = CandidateWork(project, talk)
-    gates, ungated = made.gates(watched_archs(project))
+
+    def candidate() -> "CandidateWork":
+        """What builds and gates is loaded only where that is done: a night with nothing new is quick."""
+        module = importlib.import_module("forkguard.cli.compose_candidate")
+        made: CandidateWork = module.CandidateWork(project, talk)
+        return made
+
     return NightMeans(
         repo=project.fork_repo,
         patchsets=patchset_store(project),
@@ -330,10 +339,9 @@ def night_means(project: Project, talk: Talk) -> NightMeans:
         drift=work.drift,
         replay=work.replay,
         packets=work.packets,
-        build=made.build,
-        gates=gates,
-        ungated=ungated,
-        gate=made.gate,
+        build=lambda made, target: candidate().build(made, target),
+        gates=lambda: candidate().gates(watched_archs(project)),
+        gate=lambda arch, made, target: candidate().gate(arch, made, target),
         push=work.push,
         intact=work.intact,
         on_bug=work.on_bug,

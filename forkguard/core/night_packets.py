@@ -35,7 +35,9 @@ def packet_file(number: int, patchset: str, patch: str) -> str:
 
     >>> packet_file(3, "27383", "0001-spec : x.patch")
     'conflict-03-27383-0001-spec-x.md'
+    >>> packet_file(1, "0002-x", "0002-x.patch")
+    'conflict-01-0002-x.md'
     """
     stem = re.sub(r"[^A-Za-z0-9]+", "-", patch.removesuffix(".patch"))[:48].strip("-")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", patchset)[:48]
-    return f"conflict-{number:02}-{name}-{stem}.md"
+    return f"conflict-{number:02}-{name}.md" if stem == name else f"conflict-{number:02}-{name}-{stem}.md"

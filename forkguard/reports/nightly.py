@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from forkguard.core.nightly import Night, NightVerdict, Outcome
+from forkguard.core.nightly import Night, NightStep, NightVerdict, Outcome
 from forkguard.reports.drift_markdown import code
 from forkguard.reports.plain import counted, printable
 
@@ -25,7 +25,7 @@ _WORDS = {
     NightVerdict.RED: "red",
     NightVerdict.COULD_NOT_RUN: "could not run",
 }
-_MOST = 10
+_MOST = 5
 
 
 def story_line(night: Night) -> str:
@@ -80,8 +80,11 @@ def _sides(night: Night) -> Iterator[str]:
 
 def _details(night: Night) -> Iterator[str]:
     yield from _patches(night)
-    for finding in [one for one in night.drift.findings if one.counts][:_MOST] if night.drift else []:
+    counting = [one for one in night.drift.findings if one.counts] if night.drift is not None else []
+    for finding in counting[:_MOST]:
         yield f"drift {finding.severity}: {printable(finding.arch)}: {printable(finding.title)}"
+    if len(counting) > _MOST and night.drift is not None:
+        yield f"and {len(counting) - _MOST} findings more: {night.drift.document}"
     for gate in night.gate:
         for check in gate.checks:
             if check.verdict != "pass":
@@ -115,7 +118,8 @@ def _requests(night: Night) -> Iterator[str]:
 def next_steps(night: Night) -> tuple[str, ...]:
     """The commands to type, what stops the night first."""
     hints = [step.hint for step in night.steps if step.outcome is Outcome.COULD_NOT and step.hint]
-    hints += [step.hint for step in night.steps if step.outcome is Outcome.FOUND and step.hint]
+    found = [step for step in night.steps if step.outcome is Outcome.FOUND and step.hint]
+    hints += [step.hint for step in sorted(found, key=lambda step: step.name is NightStep.DRIFT)]
     hints += [one.command for one in night.retire]
     if night.verdict is NightVerdict.GREEN and night.candidate is not None and night.upstream is not None:
         hints.append(f"git log {night.upstream.to[:12]}..{night.candidate.branch}  shows the candidate's patches")

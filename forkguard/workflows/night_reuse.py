@@ -63,4 +63,5 @@ def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[Ni
         if step.name is NightStep.RECHECK and (means.asks_forge or last.pins or step.outcome is Outcome.COULD_NOT):
             draft.steps.append(run(step.name))
         elif step.name not in _AFRESH:
-            draft.steps.append(replace(step, started=now, finished=now))
+            hint = step.hint.replace(last.id, draft.id)  # it may name a file beside the record
+            draft.steps.append(replace(step, started=now, finished=now, hint=hint))

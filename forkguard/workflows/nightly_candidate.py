@@ -1,5 +1,6 @@
 """The steps of a night that make something: the candidate branch, its build, its gate, its push."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from forkguard.core.findings import Side
@@ -60,20 +61,21 @@ def gate(means: NightMeans, draft: Draft) -> StepEnd:
     sides = _sides(draft)
     if sides is None or draft.build is None:
         return skipped("nothing was built")
-    if not means.gates:
+    gates, ungated = means.gates()
+    if not gates:
         return StepEnd(
             Outcome.COULD_NOT,
-            f"no arch can be gated: {'; '.join(means.ungated) or 'the map names none'}",
+            f"no arch can be gated: {'; '.join(ungated) or 'the map names none'}",
             hint="name models in [arch.NAME.gate] of the map, or gate = false in [nightly]",
         )
-    for arch in means.gates:
+    for arch in gates:
         draft.gate = (*draft.gate, means.gate(arch, *sides))
-    return _judged(means, draft)
+    return _judged(draft, ungated)
 
 
-def _judged(means: NightMeans, draft: Draft) -> StepEnd:
+def _judged(draft: Draft, ungated: Sequence[str]) -> StepEnd:
     said = ", ".join(f"{one.arch} {one.verdict}" for one in draft.gate)
-    left = f"; not gated: {'; '.join(means.ungated)}" if means.ungated else ""
+    left = f"; not gated: {'; '.join(ungated)}" if ungated else ""
     verdicts = {one.verdict for one in draft.gate}
     passed = Outcome.DONE if verdicts == {"pass"} else Outcome.COULD_NOT
     outcome = Outcome.FOUND if "fail" in verdicts else passed
