@@ -27,6 +27,7 @@ ref = "upstream/master"
 [gate]
 widths = [3]
 slots = [1]
+prompts = "prompts.toml"
 
 [arch.{arch}]
 enum = "LLM_ARCH_{enum}"
@@ -35,14 +36,19 @@ probe = "{arch}"
 [arch.{arch}.gate]
 spec_type = "{spec_type}"
 """
+PROMPTS = "".join(
+    f'[[prompt]]\nname = "{name}"\ntext = "{text}"\ntokens = 128\n'
+    for name, text in (
+        ("tale", "The tide comes in"),
+        ("code", "fn main() {"),
+        ("list", "a b c d e f g h i j k l m n"),
+    )
+)
 EVERY = [
     (family.name, size.name, word) for family in PROBES.values() for size in family.sizes for word in family.drafts
 ]
 DISTINCT = 40
 """Of 128 tokens; a text that has found a loop has far fewer."""
-
-KNOWN: dict[tuple[str, str, str], str] = {}
-"""Pairs whose text upstream's own build does not keep, with the gate's word for it."""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +75,7 @@ def described(sources: RealSources, *, ref: str, arch: str, word: str) -> str:
 
 def gated(folder: Path, map_: str, *, server: str, arch: str, size: str) -> dict[str, Any]:
     (folder / "upstream-map.toml").write_text(map_)
+    (folder / "prompts.toml").write_text(PROMPTS)
     outcome = forkguard(
         "gate", "--arch", arch, "--binary", server, "--probe-size", size, "--format", "json", cwd=folder
     )
@@ -77,15 +84,18 @@ def gated(folder: Path, map_: str, *, server: str, arch: str, size: str) -> dict
     return document
 
 
-def holds(document: dict[str, Any], *, kind: str) -> None:
-    """The gate passes with texts of that class, the text wanders, and drafts are accepted and refused."""
+def holds(document: dict[str, Any]) -> None:
+    """The gate passes, the text wanders, and drafts are accepted and refused.
+
+    Texts are the same with the draft as without, or part where rounding decides, which differs by machine.
+    """
     checks = {check["name"]: check for check in document["checks"]}
     assert document["verdict"] == "pass", checks
-    assert checks["determinism"]["class"] == kind
+    assert checks["determinism"]["class"] in {"identical", "near-tie"}
     assert checks["crash"]["class"] is None
     plain, drafting = ([arm for arm in document["arms"] if bool(arm["width"]) is drafts] for drafts in (False, True))
     texts = [request["answer"]["tokens"] for arm in plain for request in arm["requests"]]
-    assert len(texts) >= 8
+    assert len(texts) == 6
     assert all(len(set(tokens[:128])) >= DISTINCT for tokens in texts), [len(set(tokens[:128])) for tokens in texts]
     assert drafting
     assert all(0 < arm["accepted"] < arm["drafted"] for arm in drafting)
@@ -98,7 +108,7 @@ def test_a_plain_draft_and_a_block_that_guesses_ahead(
     real_sources: RealSources, servers: Callable[[str], str], tmp_path: Path, *, arch: str, word: str
 ) -> None:
     map_ = described(real_sources, ref="production", arch=arch, word=word)
-    holds(gated(tmp_path, map_, server=servers("production"), arch=arch, size="small"), kind="identical")
+    holds(gated(tmp_path, map_, server=servers("production"), arch=arch, size="small"))
 
 
 @pytest.mark.full
@@ -108,5 +118,4 @@ def test_every_probe_with_every_draft_that_it_lists(
     real_sources: RealSources, servers: Callable[[str], str], tmp_path: Path, *, arch: str, size: str, word: str
 ) -> None:
     map_ = described(real_sources, ref="b10549", arch=arch, word=word)
-    document = gated(tmp_path, map_, server=servers("b10549"), arch=arch, size=size)
-    holds(document, kind=KNOWN.get((arch, size, word), "identical"))
+    holds(gated(tmp_path, map_, server=servers("b10549"), arch=arch, size=size))
