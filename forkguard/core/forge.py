@@ -12,6 +12,11 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _HEIR = re.compile(
     r"(?:superseded|replaced|continued|carried|landed)\s+(?:by|in|through)\s+\S*?(?:#|/pull/)(\d+)", re.I
 )
+_TAKES = re.compile(
+    r"(?:supersed(?:es|ed|ing)|replac(?:es|ing)|continu(?:es|ing)|continuation of|carr(?:ies|ying))\s+"
+    r"(?:the\s+)?(?:PR\s+|pull request\s+)?\S*?(?:#|/pull/)(\d+)\b",
+    re.IGNORECASE,
+)
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
 
@@ -50,6 +55,17 @@ def parse_pull(content: bytes, *, where: str) -> PullInfo:
         CommitHash(merge) if merged and _HASH.fullmatch(merge) else None,
         PullNumber(int(heir[1])) if heir else None,
     )
+
+
+def takes_over(message: str, pull: PullNumber) -> bool:
+    """Whether a commit's message says that it takes the place of a request.
+
+    >>> takes_over("heron : drafts (#500)\\n\\nSupersedes #400.", PullNumber(400))
+    True
+    >>> takes_over("heron : drafts, as in #400 (#500)", PullNumber(400))
+    False
+    """
+    return any(int(found[1]) == pull for found in _TAKES.finditer(message))
 
 
 def repository_of(url: str) -> str | None:

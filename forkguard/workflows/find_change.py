@@ -8,7 +8,7 @@ from pathlib import Path
 
 from forkguard.core.commit_objects import IDENTITY, commit_bytes
 from forkguard.core.commits import Commit, pulls_in
-from forkguard.core.forge import PullInfo, commit_of_url, pull_of_url
+from forkguard.core.forge import PullInfo, commit_of_url, pull_of_url, takes_over
 from forkguard.core.mails import Mail, Refusal
 from forkguard.core.names import CommitHash, PullNumber
 from forkguard.core.porting import Pick, PullState, Source, SourceKind
@@ -16,6 +16,8 @@ from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
 from forkguard.ports import Bench, Checkouts, Forge, Repository
 
 KEPT_UPSTREAM = "refs/forkguard/upstream"
+_MOST_MENTIONS = 200
+"""Commits that name a request and are read for what they say of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,24 @@ def find_change(pull: PullNumber, places: Places) -> Source:
     if squash is not None:
         places.fetch_tip()
         return from_history(pull, squash, places.bench)
+    found = _not_in_history(pull, places)
+    if found is None:
+        raise _not_found(pull, fork=places.fork, other=places.other)
+    heir = heir_in_history(pull, places.upstream, places.tip) if found.state is not PullState.MERGED else ""
+    return replace(found, remark="; ".join(part for part in (found.remark, heir) if part))
+
+
+def heir_in_history(pull: PullNumber, upstream: Repository, tip: CommitHash) -> str:
+    """What upstream's newest commit that says so took in place of a request; "" where none does."""
+    ids = [commit.id for commit in upstream.mentions(f"#{pull}", until=tip)[:_MOST_MENTIONS]]
+    for commit, body in upstream.messages(["--no-walk", *ids]) if ids else ():
+        if commit.pull != pull and takes_over(f"{commit.subject}\n{body}", pull):
+            label = f"#{commit.pull}" if commit.pull else commit.id[:10]
+            return f"upstream's {label} says that it took its place"
+    return ""
+
+
+def _not_in_history(pull: PullNumber, places: Places) -> Source | None:
     info = places.forge.pull(pull) if places.forge else None
     if info is not None and info.merge is not None:
         return _from_merge(info, info.merge, places)
@@ -100,7 +120,7 @@ def find_change(pull: PullNumber, places: Places) -> Source:
         return _as_the_forge_says(found, info) if info else found
     if info is not None:
         return from_forge(info, places)
-    raise _not_found(pull, fork=places.fork, other=places.other)
+    return None
 
 
 # -- commits and patches -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from forkguard.workflows.find_change import (
     from_forge,
     from_history,
     from_pull_ref,
+    heir_in_history,
     pull_ref,
     squash_commit,
 )
@@ -72,7 +73,9 @@ def find_pinned(pin: Pin, places: Places, heads: Heads) -> Source | Moved:
     found = from_pull_ref(pin.pull, ref=where, head=pin.commit, tip=places.tip, bench=places.bench)
     landed = squash.id if squash else None
     state = PullState.MERGED if landed else info.state if info else found.state
-    remark = "; ".join(_remarks(pin, head=head, landed=landed, info=info))
+    remarks = _remarks(pin, head=head, landed=landed, info=info)
+    heir = "" if landed else heir_in_history(pin.pull, places.upstream, places.tip)
+    remark = "; ".join([*remarks, heir] if heir else remarks)
     return replace(found, state=state, remark=remark, head=pin.commit, landed=landed)
 
 

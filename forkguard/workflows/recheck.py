@@ -14,7 +14,7 @@ from forkguard.core.porting import Pick, PullState, Source, SourceKind
 from forkguard.errors import CouldNotWork, ForkguardError, UnknownRef
 from forkguard.ports import Bench, Forge, OpenRequests, PatchsetStore, PullRemote, Repository
 from forkguard.workflows.closure import find_follow_ups, new_follow_ups, open_follow_ups
-from forkguard.workflows.find_change import squash_commit
+from forkguard.workflows.find_change import heir_in_history, squash_commit
 from forkguard.workflows.port_report import changed_files
 
 _LOOKED_AT = frozenset({State.CARRIED, State.PROPOSED})
@@ -131,6 +131,8 @@ def _pin(
         said.append(
             "closed without a merge" + (f": it says that #{info.heir} took its place" if info and info.heir else "")
         )
+    heir = "" if squash else heir_in_history(pull, places.repo, upstream.commit)
+    said += [heir] if heir else []
     if head is not None and head != pinned:
         said.append(f"its head moved: {head[:10]}")
     if head is None and info is None and squash is None:

@@ -114,6 +114,7 @@ def test_a_head_that_moved_and_a_merge_are_told(queue: Queue) -> None:
     for number in (401, 402, 403):
         queue.desk.json("port", str(number), status=0)
     new = request(queue, 401, notes({10: "ten, otherwise"}))
+    queue.upstream_commit("twenty-one (#409)\n\nSupersedes #402, continues #4011.", {"docs/heir.txt": "x\n"})
     squash = queue.upstream_commit("thirty (#403)", {NOTES: notes({30: "thirty, by them, with a few words"})})
     fix = queue.upstream_commit("mend #403 (#410)", {"docs/other.txt": "x\n"})
 
@@ -126,9 +127,15 @@ def test_a_head_that_moved_and_a_merge_are_told(queue: Queue) -> None:
         ("403", merged, merged, "merged", squash, False),
     ]
     assert [pin.why for pin in found.pins] == [
-        f"its head moved: {new[:10]}", "", f"merged since, as {squash[:10]}",
-    ]  # fmt: skip
+        f"its head moved: {new[:10]}",
+        "upstream's #409 says that it took its place",
+        f"merged since, as {squash[:10]}",
+    ]
     assert [(one.patchset, one.follow_up.commit, one.new) for one in found.follow_ups] == [("403", fix, True)]
+    assert (
+        "upstream's #409 says that it took its place"
+        in queue.desk.json("port", "402", "--dry-run", status=0)["notes"][0]
+    )
     assert found.problems == ()
 
 
