@@ -174,7 +174,8 @@ class Workbench:
             index = Path(folder) / "index"
             self._git("read-tree", tree, index=index)
             self._git("update-index", "-z", "--index-info", stdin=feed, index=index)
-            return TreeHash(self._git("write-tree", index=index)[1].decode().strip())
+            # A partial clone may lack files beside those that change; the tree names them all the same.
+            return TreeHash(self._git("write-tree", "--missing-ok", index=index)[1].decode().strip())
 
     # -- strangers' patches --------------------------------------------------------------------------
 

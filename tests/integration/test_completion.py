@@ -46,7 +46,7 @@ def ask(shell: str, script: str, environment: dict[str, str], folder: Path) -> l
     [
         ("dr", ["drift"]),
         ("drift --fork", ["--fork", "--fork-ref"]),
-        ("stack re", ["reorder", "replay", "retire"]),
+        ("stack re", ["replay", "reorder", "retire"]),
         ("status --format ", ["text", "json"]),
     ],
 )

@@ -271,6 +271,14 @@ def test_upstream_s_own_blob_missing_is_no_conflict(queue: Queue) -> None:
     assert "not in this clone" in document["stack"][0]["troubles"][0]["reason"]
 
 
+def test_a_file_that_is_missing_beside_those_of_a_patch_stops_nothing(queue: Queue) -> None:
+    queue.patch("one", {NOTES: notes({10: "ten, ours"})})
+    queue.upstream_commit("notes : ten, and a model (#301)", {NOTES: notes({10: "TEN"}), "docs/big.bin": "big\n"})
+    _lose(queue, queue.fork.git("rev-parse", "upstream/master:docs/big.bin"))
+
+    assert queue.statuses(queue.desk.json("stack", "replay", status=1)) == [("one", "conflict")]
+
+
 def _lose(queue: Queue, blob: str) -> None:
     """Take one object out of the fork's store, which must hold it loose."""
     (queue.fork.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
