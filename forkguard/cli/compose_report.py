@@ -1,9 +1,10 @@
 """What a report is made of: the records, the history, the patchsets' titles, the wiring of the last night."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from forkguard import __version__
 from forkguard.adapters.files import locked
@@ -13,15 +14,16 @@ from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.records import RecordFolder
 from forkguard.adapters.site_folder import swap_in
-from forkguard.cli.compose import STATE_NAME, fork_path, open_project, project_rules
+from forkguard.cli.compose import STATE_NAME, Project, fork_path, open_project, project_rules
+from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.refusals import refuse_inside_fork
 from forkguard.core.findings import Side
-from forkguard.core.history_rows import RecordKind
+from forkguard.core.history_rows import RecordKind, record_order
 from forkguard.core.mapfile import UpstreamMap
-from forkguard.core.names import CommitHash
 from forkguard.core.nightly import RECORD_NAME, Night
+from forkguard.core.range_diff import RangeDiff, sections
 from forkguard.core.receipts import RECEIPT_NAME
-from forkguard.core.report_values import ReportInput
+from forkguard.core.report_values import ReportInput, Sources
 from forkguard.core.wiring import WiringReport
 from forkguard.errors import ForkguardError
 from forkguard.ports import Talk
@@ -31,6 +33,10 @@ from forkguard.workflows.wiring import run_wiring
 
 REPORT_NAME = "report"
 _WAIT = 60.0
+_LOOKED_AT = 30
+"""Nights among which the last candidates are looked for."""
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +79,22 @@ def report_place(*, map_file: Path | None, fork: Path | None) -> ReportPlace:
 
 
 @contextlib.contextmanager
-def open_report(place: ReportPlace, *, wiring: bool, talk: Talk) -> Iterator[ReportInput]:
-    """Everything that a report is made from; `wiring` reads the sources of the last night's commits as well.
+def open_report(place: ReportPlace, *, sources: bool, talk: Talk) -> Iterator[ReportInput]:
+    """Everything that a report is made from; `sources`: also what is read from the fork's repository.
 
-    Raises `CouldNotWork` where there is nothing to report, or the history is locked.
+    Raises `CouldNotWork` where there is nothing to report, or the history is locked, and `UsageProblem` where the
+    records lie in the fork's work tree.
     """
     shelves = place.shelves()
     require_records(shelves, where=str(place.state))
+    _refuse(place, place.state)
     titles, remarks = _titles(place)
-    matrix: WiringReport | None = None
-    if wiring:
-        matrix, remark = _wiring(place, shelves, talk)
-        remarks += [remark] if remark else []
+    found = _sources(place, shelves, talk) if sources else Sources()
     with open_history(place.state / "history.sqlite") as book:
         yield prepare_report(
-            book,
-            shelves,
-            version=__version__,
-            wiring=matrix,
-            titles=titles,
-            remarks=(*remarks, *([book.remark] if book.remark else [])),
-            talk=talk,
-        )
+            book, shelves, version=__version__, sources=found, titles=titles,
+            remarks=(*remarks, *([book.remark] if book.remark else [])), talk=talk,
+        )  # fmt: skip
 
 
 def write_site(place: ReportPlace, report: ReportInput, folder: Path | None) -> tuple[Path, int]:
@@ -131,35 +131,64 @@ def _titles(place: ReportPlace) -> tuple[dict[str, str], list[str]]:
     return titles, remarks
 
 
-def _wiring(place: ReportPlace, shelves: Shelves, talk: Talk) -> tuple[WiringReport | None, str]:
-    """The wiring of the map's archs at the commits of the last night that had both; and why there is none."""
-    night = _last_night(shelves)
-    if night is None or night.fork is None or night.upstream is None:
-        return None, ""
+def _sources(place: ReportPlace, shelves: Shelves, talk: Talk) -> Sources:
+    """The wiring at the commits of the last night that had both, and the range-diff of the last two candidates."""
+    nights = tuple(_nights(shelves))
+    last = next((one for one in nights if one.fork is not None and one.upstream is not None), None)
+    if last is None:
+        return Sources()
     if place.fork is None:
-        return None, "the fork is not there, so the archs' wiring is left out"
-    archs = tuple(night.drift.archs) if night.drift is not None else tuple(place.map.arch)
+        return Sources(remarks=("the fork is not there: without it there is no wiring and no range-diff",))
     try:
         with open_project(map_file=place.map_path, fork=place.fork) as project:
-            sides = [
-                Side(ref, CommitHash(project.fork_repo.resolve(commit)))
-                for ref, commit in (
-                    (night.fork.ref, night.fork.commit),
-                    (night.upstream.ref, night.upstream.to),
-                )
-            ]
-            found = run_wiring(
-                project.fork_repo, fork=sides[0], upstream=sides[1], archs=archs, draft=None,
-                rules=project_rules(project), talk=talk,
-            )  # fmt: skip
+            wiring, remark = _tried(lambda: _wiring(place, project, last, talk), "the wiring of that night's commits")
+            diff, other = _tried(lambda: _range_diff(project, nights, talk), "the patches of the last two candidates")
     except ForkguardError as error:
-        return None, f"the wiring of that night's commits could not be read: {error.what}"
-    return found, ""
+        return Sources(remarks=(f"the fork could not be read: {error.what}",))
+    return Sources(wiring, diff, tuple(one for one in (remark, other) if one))
 
 
-def _last_night(shelves: Shelves) -> Night | None:
-    for source in reversed(shelves.nights.sources()):
+def _tried(make: Callable[[], _Made], what: str) -> tuple[_Made | None, str]:
+    try:
+        return make(), ""
+    except ForkguardError as error:
+        return None, f"{what} could not be read: {error.what}"
+
+
+def _wiring(place: ReportPlace, project: Project, night: Night, talk: Talk) -> WiringReport | None:
+    if night.fork is None or night.upstream is None:
+        return None
+    archs = tuple(night.drift.archs) if night.drift is not None else tuple(place.map.arch)
+    fork = Side(night.fork.ref, project.fork_repo.resolve(night.fork.commit))
+    upstream = Side(night.upstream.ref, project.fork_repo.resolve(night.upstream.to))
+    rules = project_rules(project)
+    return run_wiring(
+        project.fork_repo, fork=fork, upstream=upstream, archs=archs, draft=None, rules=rules, talk=talk
+    )  # fmt: skip
+
+
+def _range_diff(project: Project, nights: Sequence[Night], talk: Talk) -> RangeDiff | None:
+    """`nights` are the newest first."""
+    made = {
+        one.candidate.commit: one
+        for one in reversed(nights)
+        if one.candidate is not None and one.upstream is not None
+    }
+    if len(made) < 2:
+        return None
+    since, until = sorted(made.values(), key=lambda night: record_order(night.id))[-2:]
+    ranges = [
+        (project.fork_repo.resolve(one.upstream.to), project.fork_repo.resolve(one.candidate.commit))
+        for one in (since, until)
+        if one.upstream is not None and one.candidate is not None
+    ]
+    text = replay_tools(project, talk).store.range_diff(ranges[0], ranges[1])
+    return RangeDiff(since.id, until.id, sections(text))
+
+
+def _nights(shelves: Shelves) -> Iterator[Night]:
+    """The newest nights that can be read, newest first."""
+    for source in reversed(shelves.nights.sources()[-_LOOKED_AT:]):
         files = night_files(shelves.nights, source.name)
-        if files is not None and files.night.fork is not None and files.night.upstream is not None:
-            return files.night
-    return None
+        if files is not None:
+            yield files.night

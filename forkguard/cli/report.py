@@ -23,7 +23,7 @@ from forkguard.reports.report_markdown import report_markdown
     "--output", type=click.Path(path_type=Path), metavar="PATH",
     help="The folder of the pages, or the file of the document.  [default: .forkguard/report; stdout]",
 )  # fmt: skip
-@click.option("--no-wiring", is_flag=True, help="Leave out the wiring matrix, which reads the fork's sources.")
+@click.option("--records-only", is_flag=True, help="Leave out what is read from the fork: wiring and range-diffs.")
 @click.option(
     "--fork", type=click.Path(path_type=Path), metavar="PATH",
     help="The fork's clone.  [default: $FORKGUARD_FORK, else the map's]",
@@ -34,7 +34,7 @@ def command(
     format_: str,
     export: str | None,
     output: Path | None,
-    no_wiring: bool,
+    records_only: bool,
     fork: Path | None,
     map_file: Path | None,
     verbose: bool,
@@ -58,7 +58,7 @@ def command(
     chosen = export or format_
     with (
         ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_report(place, wiring=chosen == "html" and not no_wiring, talk=talk) as report,
+        open_report(place, sources=chosen == "html" and not records_only, talk=talk) as report,
     ):
         if chosen == "html":
             folder, size = write_site(place, report, output)

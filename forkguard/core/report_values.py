@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from forkguard.core.history_rows import History
 from forkguard.core.night_view import NightFiles
+from forkguard.core.range_diff import RangeDiff
 from forkguard.core.receipt_view import ReceiptView
 from forkguard.core.wiring import WiringReport
 
@@ -27,6 +28,17 @@ class ReceiptFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class Sources:
+    """What is read from the fork's repository and not from records: the wiring at the last night's commits, and how
+    the patches changed between the last two candidates. `remarks` say what could not be read.
+    """
+
+    wiring: WiringReport | None = None
+    range_diff: RangeDiff | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReportInput:
     """The history, and the means to read one record at a time; both means give None where that fails now.
 
@@ -39,6 +51,6 @@ class ReportInput:
     receipt: Callable[[str], ReceiptFiles | None]
     version: str
     cut_off: tuple[str, ...] = ()
-    wiring: WiringReport | None = None
+    sources: Sources = Sources()
     titles: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ import jinja2
 
 from forkguard.core.chronicle import NOT_LOOKED_AT, PatchsetStory, patchset_stories, replayed_before, turns
 from forkguard.core.history_rows import NightRow
-from forkguard.core.night_view import NightFiles
 from forkguard.core.nightly import NightFollowUp, NightPatch, NightPin
 from forkguard.core.receipt_view import ReceiptView, TokenContext, TroubleView, difference_at
 from forkguard.core.replay import PatchStatus
@@ -174,6 +173,9 @@ def _patchset(templates: Templates, report: ReportInput, now: Standing, story: P
         counts[one.status] += one.nights
     told = ", ".join(f"{word(status)} in {count} nights" for status, count in sorted(counts.items()))
     night = now.files.night if now.files is not None else None
+    diff = report.sources.range_diff
+    subjects = {one.subject for one in night.stack if one.patchset == story.name} if night is not None else set()
+    changed = diff.of(subjects) if diff is not None else ()
     came: tuple[NightFollowUp | NightPin, ...] = (*night.follow_ups, *night.pins) if night is not None else ()
     return templates.page(
         path, "patchset.html", story=story, title=report.titles.get(story.name, ""),
@@ -181,14 +183,8 @@ def _patchset(templates: Templates, report: ReportInput, now: Standing, story: P
         strip=strip("nights", bars, title=f"{story.name}, night after night", told=told),
         first=nights[0].day, last=nights[-1].day, spells=story.spells[: -_SPELLS - 1 : -1],
         left_out=max(0, len(story.spells) - _SPELLS), later=[one for one in came if one.patchset == story.name],
-        diffs=_diffs(now.files, story.name),
+        diff=diff, changed=changed,
     )  # fmt: skip
-
-
-def _diffs(files: NightFiles | None, patchset: str) -> list[tuple[str, str]]:
-    if files is None:
-        return []
-    return [(name, text) for name, text in files.packets.items() if name == f"range-diff-{patchset}.txt"]
 
 
 def _receipt(templates: Templates, run: str, files: ReceiptFiles) -> Page:

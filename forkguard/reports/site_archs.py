@@ -47,7 +47,7 @@ def arch_pages(templates: _Templates, report: ReportInput) -> Iterator[Any]:
 
 
 def _names(report: ReportInput, seen: NightRow | None) -> Sequence[str]:
-    wired = [row.name for row in report.wiring.rows] if report.wiring is not None else []
+    wired = [row.name for row in report.sources.wiring.rows] if report.sources.wiring is not None else []
     gated = [one.arch for one in report.history.receipts]
     return tuple(dict.fromkeys([*(seen.archs if seen is not None else ()), *wired, *gated]))
 
@@ -70,7 +70,7 @@ def _page(templates: _Templates, row: ArchRow, night: _Seen, report: ReportInput
         for severity in dict.fromkeys((*_SEVERITIES, *(one.severity for one in findings)))
     ]
     arch: ArchView | None = next((one for one in document.archs if one.name == row.name), None) if document else None
-    wiring = report.wiring
+    wiring = report.sources.wiring
     wired = next((one for one in wiring.rows if one.name == row.name), None) if wiring is not None else None
     cells = [(rule, wired.cells[rule.id]) for rule in wiring.features] if wiring is not None and wired else []
     gated = [one for one in reversed(report.history.receipts) if one.arch == row.name]

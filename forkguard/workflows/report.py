@@ -8,8 +8,7 @@ from forkguard.core.night_view import DriftView, NightFiles, view_drift
 from forkguard.core.nightly import BadNight, read_night
 from forkguard.core.receipt_view import ReceiptView, view_receipt
 from forkguard.core.receipts import BadReceipt
-from forkguard.core.report_values import LogText, ReceiptFiles, ReportInput
-from forkguard.core.wiring import WiringReport
+from forkguard.core.report_values import LogText, ReceiptFiles, ReportInput, Sources
 from forkguard.errors import CouldNotWork
 from forkguard.ports import HistoryStore, RecordShelf, Talk
 from forkguard.workflows.history import read_history
@@ -41,7 +40,7 @@ def prepare_report(
     shelves: Shelves,
     *,
     version: str,
-    wiring: WiringReport | None = None,
+    sources: Sources,
     titles: Mapping[str, str],
     remarks: tuple[str, ...],
     talk: Talk,
@@ -54,9 +53,9 @@ def prepare_report(
         receipt=lambda name: receipt_files(shelves.receipts, name),
         version=version,
         cut_off=_cut_off(shelves.nights, history),
-        wiring=wiring,
+        sources=sources,
         titles=titles,
-        remarks=remarks,
+        remarks=(*sources.remarks, *remarks),
     )
 
 

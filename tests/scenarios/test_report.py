@@ -3,17 +3,20 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from forkguard.core.nightly import Candidate, NightDrift, NightSide, NightUpstream
 from tests.support.commands import Outcome, forkguard
 from tests.support.gate_documents import HOSTILE
 from tests.support.repos import MiniHistory
+from tests.support.small_disk import fill, small_disk
 from tests.support.snapshot import fork_as_it_is
-from tests.support.yearbook import START, Yearbook
+from tests.support.yearbook import START, Yearbook, make_night
 
 MAP = '[fork]\npath = "../fork"\nref = "production"\n\n[upstream]\nremote = "upstream"\nref = "upstream/master"\n'
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/history.json").read_text())
@@ -122,6 +125,56 @@ def test_a_night_without_a_record_is_said(desk: Path) -> None:
     (desk / ".forkguard/nightly/20250913T030005Z").mkdir()
     text = words(written(desk) / "index.html")
     assert "Last night: could not run the night 20250913T030005Z has no record" in text
+
+
+def test_wiring_and_range_diff_are_read_from_the_fork(desk: Path, history: MiniHistory) -> None:
+    fork, lines = history.fork, "".join(f"line {number}\n" for number in range(12))
+    candidates = []
+    for onto, text in ((history.base, lines), (history.tip, lines.replace("line 5", "line five"))):
+        fork.git("checkout", "-q", "--detach", onto)
+        candidates.append(fork.commit("27383 : step 1", {"badge.txt": text}))
+    fork.git("checkout", "-q", "production")
+    before = fork_as_it_is(fork.path)
+    book = Yearbook(desk / ".forkguard")
+    for number, (onto, candidate) in enumerate(zip((history.base, history.tip), candidates, strict=True)):
+        night = make_night(number, ("27383",), of=20)
+        upstream = NightUpstream("upstream/master", history.base, onto, 1, 1)
+        book.put_night(
+            replace(
+                night, fork=NightSide("production", history.own[1]), upstream=upstream, gate=(),
+                candidate=Candidate(f"forkguard/candidate/{number}", candidate),
+                drift=NightDrift({"otter": "clean"}),
+            )
+        )  # fmt: skip
+    report = written(desk)
+    page = words(report / "patchsets/27383.html")
+    assert "Between the last two candidates From the night 20250901T030005Z to the night 20250902T030005Z" in page
+    assert "27383 : step 1: changed (range-diff)" in page
+    assert "-+line 5 ++line five" in page
+    assert "layer-input yes yes crash" in words(report / "archs/otter.html")
+    assert "could not be read" not in words(report / "index.html")
+    assert fork_as_it_is(fork.path) == before
+    alone = words(written(desk, "--records-only") / "patchsets/27383.html")
+    assert "range-diff" not in alone
+
+
+def test_a_fork_that_is_not_there_or_lacks_the_commits_is_said(full: Path, history: MiniHistory) -> None:
+    assert "the wiring of that night's commits could not be read" in words(written(full) / "index.html")
+    history.fork.path.rename(history.fork.path.with_name("moved"))
+    text = words(written(full) / "index.html")
+    assert "note the fork is not there: without it there is no wiring and no range-diff" in text
+
+
+def test_a_full_disk_leaves_the_old_report(full: Path, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", kilobytes=1024) as disk:
+        report = written(full, "--output", disk / "report")
+        before = files(report)
+        fill(disk)
+        outcome = forkguard("report", "--output", report, cwd=full)
+        assert outcome.status == 3
+        assert outcome.told()[0] == "cannot write the report: No space left on device"
+        assert files(report) == before
+        assert sorted(path.name for path in disk.iterdir()) == ["filler", "report"]
 
 
 def test_nothing_yet_is_said_with_what_to_do(desk: Path) -> None:

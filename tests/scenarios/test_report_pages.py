@@ -77,6 +77,16 @@ def test_a_faint_text_or_a_page_that_is_too_wide_would_be_seen(report: Path, chr
     assert len(seen["nameless"]) == 1
 
 
+@pytest.mark.parametrize(("ci", "end"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_without_a_browser_ci_fails_and_a_desk_skips(
+    ci: str, end: type[BaseException], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(end, match="apt-get install chromium"), browser(tmp_path):
+        pass
+
+
 def test_every_link_leads_to_a_page_and_a_place_in_it(report: Path) -> None:
     pages = {page: page.read_text() for page in report.rglob("*.html")}
     ids = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in pages.items()}
