@@ -8,6 +8,7 @@ from benchmarks.build import second_tree_against_ninja
 from benchmarks.drift import drift_against_blame
 from benchmarks.drift_all import all_archs_against_blame, base_by_content, second_fork_against_first
 from benchmarks.gate import warm_gate_with_probe
+from benchmarks.nightly import night_with_nothing_new
 from benchmarks.report import year_against_reading
 from benchmarks.stack import breaking_commit_among_400, replay_against_am, replay_command_against_am
 from benchmarks.startup import help_against_python
@@ -25,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[], Measured]] = {
     "replay": replay_against_am,
     "replay-command": replay_command_against_am,
     "breaking": breaking_commit_among_400,
+    "nightly": night_with_nothing_new,
     "year": year_against_reading,
 }
 OPT_IN = ("build", "gate")

@@ -87,7 +87,7 @@ class _Sources:
 
 
 @dataclass(frozen=True)
-class _Ground:
+class Ground:
     """A folder with `fork/`, a map and a stack; `mails` in order; `onto` is upstream's commit."""
 
     folder: Path
@@ -96,14 +96,14 @@ class _Ground:
 
 
 @contextmanager
-def _ground(*, breaking: bool) -> Iterator[_Ground]:
+def laid_out(*, breaking: bool) -> Iterator[Ground]:
     archive = ArchiveCache(platformdirs.user_cache_path("forkguard", appauthor=False) / "archives", talk=Progress())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield _make(folder, archive.get(OLDER).path, breaking=breaking)
 
 
-def _make(folder: Path, archive: Path, *, breaking: bool) -> _Ground:
+def _make(folder: Path, archive: Path, *, breaking: bool) -> Ground:
     fork = folder / "fork"
     init(fork, bare=False)
     with ImportFeed(fork) as feed:
@@ -128,7 +128,7 @@ def _make(folder: Path, archive: Path, *, breaking: bool) -> _Ground:
         commits = store.commit_series(base, _patches(_Sources(lines), spots))
         mails = _stack(folder, bench, commits, base)
     (folder / "upstream-map.toml").write_text(_MAP.format(base=base))
-    return _Ground(folder, tip, mails)
+    return Ground(folder, tip, mails)
 
 
 def _upstream(
@@ -190,7 +190,7 @@ def _run(words: Sequence[str], cwd: Path, *, allowed: tuple[int, ...] = (0,)) ->
 
 def replay_against_am() -> Measured:
     """A replay in a process that has started, as in the nightly, against `git am --3way` in a ready checkout."""
-    with _ground(breaking=False) as ground, contextlib.chdir(ground.folder):
+    with laid_out(breaking=False) as ground, contextlib.chdir(ground.folder):
         theirs = _am(ground)
         ours = _median(lambda: _invoke(["stack", "replay", "--output", "replay.txt"]), before=lambda: None)
     return _measured(f"stack replay of {PATCHES} patches, started", ours, theirs)
@@ -198,7 +198,7 @@ def replay_against_am() -> Measured:
 
 def replay_command_against_am() -> Measured:
     """The whole command, the start of Python included."""
-    with _ground(breaking=False) as ground:
+    with laid_out(breaking=False) as ground:
         theirs = _am(ground)
         replay = [*_FORKGUARD, "stack", "replay", "--format", "json"]
         ours = _median(lambda: _none(_run(replay, ground.folder)), before=lambda: None)
@@ -215,7 +215,7 @@ def _invoke(words: list[str]) -> None:
         raise SystemExit(f"forkguard {' '.join(words)} failed")
 
 
-def _am(ground: _Ground) -> float:
+def _am(ground: Ground) -> float:
     """Seconds of `git am`; both ways must make one tree."""
     report = json.loads(_run([*_FORKGUARD, "stack", "replay", "--format", "json"], ground.folder))
     if report["summary"]["applies"] != PATCHES:
@@ -236,7 +236,7 @@ def _am(ground: _Ground) -> float:
 
 def breaking_commit_among_400() -> Measured:
     """A replay that finds the commit, against one that does not look; the count of replays is the aim."""
-    with _ground(breaking=True) as ground:
+    with laid_out(breaking=True) as ground:
         replay = [*_FORKGUARD, "stack", "replay", "--format", "json"]
         report = json.loads(_run(replay, ground.folder, allowed=(1,)))
         broken = report["stack"][0]["broken"]
