@@ -55,7 +55,9 @@ sbom: dist $(RELEASE)/.ready ## What the wheel brings along, as CycloneDX: build
 	@rm -rf build/sbom && $(PYTHON) -m venv --without-pip build/sbom
 	@sed -n 's/^\([^ ].*\) \\$$/\1/p' requirements.lock > build/constraints.txt
 	@$(PIP) --python build/sbom/bin/python install --constraint build/constraints.txt dist/*.whl
-	@$(RELEASE)/bin/cyclonedx-py environment build/sbom/bin/python --pyproject pyproject.toml --output-reproducible \
+	@version=$$(basename dist/*.whl | cut -d- -f2) && \
+	  sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/pyproject.toml
+	@$(RELEASE)/bin/cyclonedx-py environment build/sbom/bin/python --pyproject build/pyproject.toml --output-reproducible \
 	  --output-file build/sbom.json
 	@echo "build/sbom.json"
 

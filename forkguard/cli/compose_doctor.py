@@ -251,7 +251,7 @@ class Examination:
         runs = at_work(*folders)
         if not runs:
             return "no other run"
-        return Check("at work", Level.NOTE, ", ".join(runs), why="it holds a lock that this project's runs wait for")
+        return Check("at work", Level.NOTE, ", ".join(runs), why="a command that needs the same lock says so and ends")
 
     def _cache_folder(self) -> Path:
         return cache_folder(self._map, self._map_path)
