@@ -276,3 +276,47 @@ def test_a_plain_draft_says_the_follower_of_each_token() -> None:
     said = (parts["token_embd.weight"].astype(np.float32) @ parts["output.weight"].T).argmax(axis=1)
     first = vocabulary().first_text
     assert said[first:].tolist() == [follower[token] for token in range(first, len(said))]
+
+
+PINNED = {
+    "deepseek2": "c44c484a706a",
+    "falcon-h1": "bd43f452f066",
+    "gemma3": "969130934ec8",
+    "gpt-oss": "9a7681182c16",
+    "granitehybrid": "4754bf34e972",
+    "jamba": "a72a38b904ac",
+    "lfm2": "d6ed10e727a9",
+    "lfm2moe": "cc04cf9d6a9e",
+    "llama": "490c4d24477c",
+    "mamba": "5e35a1a2a531",
+    "mamba2": "7620546fceaa",
+    "mixtral": "4c09cb74a30e",
+    "nemotron_h": "15cd7e6fcab2",
+    "phi3": "da1125e90ac4",
+    "qwen3": "320e4ed92837",
+    "qwen35": "7da02c06aac1",
+    "qwen3moe": "09728098f3b0",
+    "qwen3next": "6c80dcab27c9",
+    "rwkv7": "11823fb961e3",
+    "starcoder2": "61b0f32095a9",
+}
+"""What all files of an arch hold, with the default seed. What changes on purpose is proven anew on a real build."""
+
+
+def fingerprint(family: Family) -> str:
+    digest = hashlib.sha256()
+    for size in family.sizes:
+        for word in family.drafts:
+            probe = build_probe(family.name, size=size.name, draft=word)
+            for model in (probe.target, probe.draft):
+                if model is not None:
+                    digest.update(repr((model.arch, model.keys)).encode())
+                    for tensor in model.tensors:
+                        digest.update(f"{tensor.name} {tensor.data.dtype} {tensor.data.shape}".encode())
+                        digest.update(tensor.data.tobytes())
+    return digest.hexdigest()[:12]
+
+
+@pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in PROBES.values()])
+def test_every_probe_is_the_same_everywhere(family: Family) -> None:
+    assert fingerprint(family) == PINNED[family.name]
