@@ -31,7 +31,7 @@ enum = "LLM_ARCH_LFM2"
 files = ["src/models/lfm2.cpp"]
 """
 QUICK = ("--width", "3", "--slots", "1")
-FOUR = ("layer-input-deleted", "single-state-write", "rollback-off-by-one", "draft-never-accepted")
+FOUR = ("layer-input-deleted", "single-state-write", "rollback-off-by-one", "name-unregistered")
 GRAPH = "src/models/lfm2.cpp"
 CONTEXT = "src/llama-context.cpp"
 
@@ -67,7 +67,7 @@ def test_the_gate_catches_four_known_faults_of_a_real_fork(real_fork: Path, tmp_
         "layer-input-deleted": ("caught", "crash: abort"),
         "single-state-write": ("caught", "determinism: corruption"),
         "rollback-off-by-one": ("caught", "determinism: corruption"),
-        "draft-never-accepted": ("caught", "liveness: none-accepted"),
+        "name-unregistered": ("caught", "crash: load-error"),
     }
     assert GitFolder(real_fork).snapshot() == before
     assert not (desk / ".forkguard" / "receipts").exists()
