@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forkguard.core.history_rows import NightRow, ReceiptRow, RecordKind, Source, night_row, receipt_row
 from forkguard.core.nightly import BadNight, read_night
 from forkguard.core.receipt_view import view_receipt
-from forkguard.core.receipts import BadReceipt
+from forkguard.core.receipts import RECEIPT_NAME, SUMS_NAME, BadReceipt, read_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,14 @@ def plan_update(sources: Iterable[Source], known: Mapping[tuple[RecordKind, str]
     return Update(tuple(read), tuple(sorted(known.keys() - there.keys())))
 
 
-def make_entry(source: Source, content: bytes | str) -> Entry:
-    """A record from its bytes; a `str` says why there are none."""
+def make_entry(source: Source, content: bytes | str, *, seal: bytes | None = None) -> Entry:
+    """A record from its bytes; a `str` says why there are none. `seal` is the `SHA256SUMS` beside a receipt."""
     if isinstance(content, str):
         return Entry(source, "", content)
     sha256 = hashlib.sha256(content).hexdigest()
     try:
+        if seal is not None and read_sums(seal.decode("utf-8", "replace")).get(RECEIPT_NAME) != sha256:
+            return Entry(source, sha256, f"it is not the receipt that its {SUMS_NAME} names")
         return Entry(source, sha256, _row(source, content))
     except (BadNight, BadReceipt) as error:
         return Entry(source, sha256, str(error))

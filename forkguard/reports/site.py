@@ -29,7 +29,7 @@ _MENU = (
     ("index.html", "Overview"), ("nights.html", "Nights"), ("patchsets.html", "Patchsets"), ("archs.html", "Archs"),
     ("receipts.html", "Receipts"), ("trends.html", "Trends"),
 )  # fmt: skip
-_RECENT, _TABLE, _SPELLS = 42, 14, 40
+_RECENT, _TABLE, _SPELLS, _LISTED = 42, 14, 40, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Templates:
             "skipped": len(history.skipped),
         }
         self._environment.globals.update(
-            menu=_MENU, version=report.version, totals=totals, titles=report.titles, skipped=()
+            menu=_MENU, version=report.version, totals=totals, titles=report.titles, skipped=(), left_out=0
         )
 
     def page(self, path: str, template: str, **values: Any) -> Page:
@@ -133,7 +133,8 @@ def _listings(templates: Templates, report: ReportInput, stories: tuple[Patchset
     ):
         unread = [one for one in history.skipped if f"{one.kind}s" == kind]
         yield templates.page(
-            f"{kind}.html", "listing.html", kind=kind, heading=heading, rows=rows, skipped=unread
+            f"{kind}.html", "listing.html", kind=kind, heading=heading, rows=rows[:_LISTED], skipped=unread,
+            left_out=max(0, len(rows) - _LISTED),
         )  # fmt: skip
 
 

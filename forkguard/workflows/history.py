@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from forkguard.core.history_rows import History
+from forkguard.core.history_rows import History, RecordKind
 from forkguard.core.history_update import Entry, make_entry, plan_update
+from forkguard.core.receipts import SUMS_NAME
 from forkguard.ports import HistoryStore, RecordShelf, Talk
 
 
@@ -19,7 +20,9 @@ def read_history(book: HistoryStore, shelves: Sequence[RecordShelf], *, talk: Ta
     touched = []
     for number, source in enumerate(update.read):
         talk.progress(number, len(update.read), f"reading {source.kind} {source.name}")
-        entry = make_entry(source, shelf_of[source.kind].read(source.name))
+        shelf = shelf_of[source.kind]
+        seal = shelf.beside(source.name, SUMS_NAME) if source.kind is RecordKind.RECEIPT else None
+        entry = make_entry(source, shelf.read(source.name), seal=seal)
         before = known.get((source.kind, source.name))
         if before is not None and before.sha256 and before.sha256 == entry.sha256:
             touched.append(source)

@@ -156,6 +156,16 @@ def test_a_receipt_that_contradicts_itself_and_one_that_is_a_link_are_skipped(st
     ]
 
 
+def test_a_receipt_that_was_changed_after_it_was_sealed_is_skipped(state: Path) -> None:
+    path = sorted((state / "receipts").glob("*/receipt.json"))[0]
+    path.write_text(path.read_text().replace('"seconds": 11.2', '"seconds": 11.3', 1))
+    history = told(state)[0]
+    assert [(one.name, one.why) for one in history.skipped] == [
+        (path.parent.name, "it is not the receipt that its SHA256SUMS names")
+    ]
+    assert len(history.receipts) == 2
+
+
 def test_a_night_that_lies_in_anothers_folder_is_skipped(state: Path) -> None:
     (state / "nightly" / "20250901T030005Z").rename(state / "nightly" / "20250921T030005Z")
     assert [one.why for one in told(state)[0].skipped] == ["it says that it is 20250901T030005Z"]

@@ -34,6 +34,7 @@ from forkguard.core.nightly import (
     story_of,
     write_night,
 )
+from forkguard.core.receipts import sums
 from forkguard.core.replay import PatchStatus
 from forkguard.reports.drift import as_json
 from tests.support.drift_reports import finding, report
@@ -90,7 +91,9 @@ class Yearbook:
             digest = sha256(content).hexdigest()
             document["logs"].append({"path": arm["end"]["log"], "sha256": digest, "bytes": len(content)})
         path = folder / "receipt.json"
-        path.write_text(json.dumps(document, indent=2) + "\n")
+        content = (json.dumps(document, indent=2) + "\n").encode()
+        path.write_bytes(content)
+        (folder / "SHA256SUMS").write_text(sums(content, previous=None, logs=()))
         return path
 
 

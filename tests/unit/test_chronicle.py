@@ -1,7 +1,11 @@
 """Turns and spells of the stack over nights, and how long it has been green."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from forkguard.core.chronicle import days_green, patchset_stories, replayed_before, turns, verdict_spells
 from forkguard.core.history_rows import History, NightRow, PatchRow
+from forkguard.core.range_diff import sections
 
 
 def patch(patchset: str, status: str, breaking: str | None = None) -> PatchRow:
@@ -66,3 +70,11 @@ def test_verdicts_have_spells_and_days_are_counted_once() -> None:
     ]  # fmt: skip
     assert days_green(NIGHTS) == 0
     assert days_green([*NIGHTS, row(6), row(6, hour=5), row(7)]) == 2
+
+
+@given(st.text(), st.text(alphabet=st.characters(exclude_characters="\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")))
+def test_a_range_diff_is_cut_at_its_heads_and_loses_nothing_behind_them(noise: str, subject: str) -> None:
+    head = f"1:  aaaaaaa ! 1:  bbbbbbb {subject}"
+    found = sections(f"{noise}\n{head}\n    @@ x\n2:  ccccccc < -:  ------- gone\n")
+    assert [(one.mark, one.subject) for one in found[-2:]] == [("!", subject), ("<", "gone")]
+    assert found[-2].text == f"{head}\n    @@ x"
