@@ -126,6 +126,13 @@ class NightWork:
         project = self.project
         return recheck(patchset_store(project), fork=project.fork, upstream=target, places=recheck_places(project))
 
+    def asks_forge(self) -> bool:
+        """Whether looking requests up asks a forge; a cache that cannot be written is told by the look-up itself."""
+        try:
+            return recheck_places(self.project).forge is not None
+        except OSError:
+            return True
+
     def drift(self, target: Side, base: Base) -> tuple[DriftReport, str]:
         """The production branch against the target."""
         project, settings = self.project, self.settings
@@ -232,9 +239,18 @@ class NightPlace:
         """The records."""
         return NightFolder(self.state / NIGHTS)
 
-    def locked(self) -> contextlib.AbstractContextManager[None]:
-        """Hold the lock of nights. Raises `CouldNotWork` that says who holds it."""
-        return locked(self.state / "nightly.lock", purpose="forkguard nightly")
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of nights. Raises `CouldNotWork` that says who holds it, or why it cannot be had."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.state / "nightly.lock", purpose="forkguard nightly"))
+            except OSError as error:
+                raise CouldNotWork(
+                    f"the lock of nights cannot be written: {error.strerror or error}", where=str(self.state),
+                    hint="make the map's folder writable, with room on its disk",
+                ) from error  # fmt: skip
+            yield
 
     def told(self, night: Night) -> Night:
         """The night, once those whom the map names were told of it."""
@@ -335,7 +351,7 @@ def night_means(project: Project, talk: Talk) -> NightMeans:
         choose=work.choose,
         key=work.key,
         recheck=work.recheck,
-        asks_forge=recheck_places(project).forge is not None,
+        asks_forge=work.asks_forge,
         drift=work.drift,
         replay=work.replay,
         packets=work.packets,

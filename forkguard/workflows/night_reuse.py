@@ -18,11 +18,8 @@ def reusable(means: NightMeans, draft: Draft) -> Night | None:
     That is: the same key, every step came to an answer (commits that no patchset covers are one), and what it
     names is still there.
     """
-    if draft.target is None:
-        return None
-    draft.key = means.key(draft.target)
     last = draft.last
-    if last is None or last.key != draft.key or last.upstream is None or last.base is None:
+    if not draft.key or last is None or last.key != draft.key or last.upstream is None or last.base is None:
         return None
     open_ends = {step.name for step in last.steps if step.outcome is Outcome.COULD_NOT}
     if open_ends - {NightStep.COVERAGE, NightStep.RECHECK}:
@@ -60,7 +57,7 @@ def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[Ni
             means.nights.take_over(draft.id, name, source=last.id)
     now = moment(means.now())
     for step in last.steps:
-        if step.name is NightStep.RECHECK and (means.asks_forge or last.pins or step.outcome is Outcome.COULD_NOT):
+        if step.name is NightStep.RECHECK and (last.pins or step.outcome is Outcome.COULD_NOT or means.asks_forge()):
             draft.steps.append(run(step.name))
         elif step.name not in _AFRESH:
             hint = step.hint.replace(last.id, draft.id)  # it may name a file beside the record

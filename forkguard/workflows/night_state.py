@@ -42,7 +42,7 @@ class NightMeans:
 
     `repo` is the fork's repository as it is, `fetch` brings upstream into it, `choose` picks the commit to look at
     from what was fetched (at a moment). `key` is a hash of all that the results for a target depend on, but for
-    what a forge says, where `asks_forge`. `drift`,
+    what a forge says (`asks_forge`: whether it is asked). `drift`,
     `replay` and `packets` give their result and the documents that are kept. `gates` tells the archs that can be
     gated, and why each other one cannot. `build` and `gate` work on a candidate that stands on a target. `push`
     takes the candidate and where the remote branch must stand (None: it must not be there). `intact` says what is
@@ -60,7 +60,7 @@ class NightMeans:
     choose: Callable[[Fetched, datetime], Side]
     key: Callable[[Side], str]
     recheck: Callable[[Side], Rechecked]
-    asks_forge: bool
+    asks_forge: Callable[[], bool]
     drift: Callable[[Side, Base], tuple[DriftReport, str]]
     replay: Callable[[Sequence[StackPatch], Base, Side], tuple[ReplayReport, str]]
     packets: Callable[[ReplayReport, Base], Sequence[tuple[Packet, str]]]
@@ -74,7 +74,10 @@ class NightMeans:
 
 @dataclass
 class Draft:
-    """The record in the making, and what later steps take from earlier ones."""
+    """The record in the making, and what later steps take from earlier ones.
+
+    `target` is what is looked at: `chosen`, or the fork's own base where that is newer.
+    """
 
     id: str
     started: datetime
@@ -86,6 +89,7 @@ class Draft:
     steps: list[StepResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     fetched: Fetched | None = None
+    chosen: Side | None = None
     target: Side | None = None
     found_base: Base | None = None
     ahead: int | None = None

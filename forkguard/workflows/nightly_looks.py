@@ -45,7 +45,7 @@ def target(means: NightMeans, draft: Draft) -> StepEnd:
     """The upstream commit that the night looks at."""
     if draft.fetched is None:
         return skipped("nothing was fetched")
-    chosen = draft.target = means.choose(draft.fetched, draft.started)
+    chosen = draft.target = draft.chosen = means.choose(draft.fetched, draft.started)
     last = draft.last.upstream if draft.last is not None else None
     if last is not None and last.to == chosen.commit:
         return done(f"{chosen.ref} at {chosen.commit[:_SHORT]}, as the night before")
@@ -193,6 +193,12 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
         return skipped("there is no base")
     patches = read_patches(means.patchsets)
     report, document = means.replay(patches, draft.found_base, draft.target)
+    if draft.chosen is not None and means.key(draft.chosen) != draft.key:
+        raise CouldNotWork(
+            "the stack or the map was changed while the night looked at it",
+            where=str(means.patchsets.root),
+            hint="forkguard nightly  once that is done",
+        )
     means.nights.put(draft.id, REPLAY_FILE, document)
     draft.replayed = report
     draft.stack = night_patches(report)

@@ -67,6 +67,7 @@ def test_a_night_with_nothing_new_takes_the_results_over_and_says_so(nights: Nig
     assert drift.read_bytes() == (nights.folder / first["id"] / "drift.json").read_bytes()
     fresh = nights.night("--fresh", status=0)
     assert (fresh["reused"], fresh["candidate"]) == (None, first["candidate"])
+    assert nights.night(status=0)["reused"] == fresh["id"]
 
 
 @pytest.mark.parametrize("change", ["fork", "upstream", "stack", "map", "resolution"])

@@ -11,7 +11,10 @@ import pytest
 
 from forkguard.adapters.files import locked
 from forkguard.cli import compose_nightly
+from forkguard.core.replay import StackPatch
+from forkguard.ports import PatchsetStore
 from forkguard.workflows import nightly_looks
+from forkguard.workflows.replay import read_patches
 from tests.support.nights import Nights, copy_nights, detail, new_nights, outcomes
 from tests.support.repos import frozen_environment
 from tests.support.small_disk import fill, small_disk
@@ -121,6 +124,28 @@ def test_a_cache_that_cannot_be_written_is_a_night_that_could_not_run(nights: Ni
     assert nights.night(status=0)["verdict"] == "green"
 
 
+def test_a_read_only_cache_is_a_night_that_could_not_run(nights: Nights) -> None:
+    with small_disk(nights.desk.parent / "cache", kilobytes=8192) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, timeout=60)
+        night = nights.night(status=3)
+        assert night["verdict"] == "could-not-run"
+        assert "ead-only file system" in night["reason"]
+        assert nights.candidates() == {}
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True, timeout=60)
+        assert nights.night(status=0)["verdict"] == "green"
+
+
+def test_a_folder_that_cannot_be_written_is_said(nights: Nights) -> None:
+    with small_disk(nights.desk / ".forkguard", kilobytes=512) as disk:
+        nights.night(status=0)
+        for name in ("nightly.lock", "nightly.lock.holder"):
+            (disk / name).unlink(missing_ok=True)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, timeout=60)
+        outcome = nights.run()
+        assert (outcome.status, outcome.out) == (3, "")
+        assert "ead-only file system" in outcome.told()[0]
+
+
 def test_a_bug_is_no_green_night_and_its_details_are_kept(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("odd")
@@ -140,6 +165,19 @@ def test_a_damaged_record_is_no_last_night(nights: Nights) -> None:
     night = nights.night(status=0)
     assert night["reused"] is None
     assert any(str(path) in note for note in night["notes"])
+
+
+def test_a_stack_that_is_edited_meanwhile_is_no_green_night(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_then_edited(patchsets: PatchsetStore) -> tuple[StackPatch, ...]:
+        patches = read_patches(patchsets)
+        with (nights.desk / "patchsets" / "series").open("a") as file:
+            file.write("# a port is at work\n")
+        return patches
+
+    monkeypatch.setattr(nightly_looks, "read_patches", read_then_edited)
+    night = nights.night(status=3)
+    assert detail(night, "replay") == "the stack or the map was changed while the night looked at it"
+    assert (outcomes(night)["candidate"], nights.candidates()) == ("skipped", {})
 
 
 def test_a_patch_file_that_is_gone_is_said(nights: Nights) -> None:
