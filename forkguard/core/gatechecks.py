@@ -83,6 +83,8 @@ def fallback(arms: Sequence[Arm], *, fails: bool) -> Check:
     planned = _planned(arms)
     verbose = [arm for arm in planned if arm.plan.verbose]
     found = _fallback_lines([*verbose, *planned])
+    if Fallback.CHECKPOINTS not in found and any(not _cannot_show(arm) for arm in verbose):
+        found.pop(Fallback.ROLLBACK_CLAMPED, None)  # attention alone keeps no state that could be rolled back
     if found:
         order = sorted(found, key=lambda kind: kind is not Fallback.CHECKPOINTS)
         evidence = tuple(

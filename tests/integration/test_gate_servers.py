@@ -228,6 +228,12 @@ def test_a_fallback_is_told_with_its_line(tmp_path: Path, *, fails: bool, verdic
     assert found.evidence[0]["text"] == CHECKPOINT_LINE.partition("W ")[2]
 
 
+def test_a_clamp_without_checkpoints_is_no_fallback_since_there_is_no_state(tmp_path: Path) -> None:
+    line = "0.00.003.000 W llama_context: n_rs_seq=3 requested but the model cannot; clamping to 0"
+    report = gate(tmp_path, Behaviour(log_line=line), settings=replace(SETTINGS, fallback_fails=True))
+    assert (check(report, CheckName.FALLBACK).verdict, check(report, CheckName.FALLBACK).kind) == (Verdict.PASS, None)
+
+
 def test_a_bug_in_drift_does_not_lose_what_the_servers_did(tmp_path: Path) -> None:
     def suspects() -> tuple[Suspect, ...]:
         raise KeyError("registry")
