@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from forkguard.core.hunks import FileChange, FileKind, Hunk, content_of, lines_of, with_hunks
 from forkguard.core.names import BlobHash, TreeHash, TreePath
 from forkguard.core.own_names import is_cxx, only_unit, own_names, unit_around, with_own_names, words
+from forkguard.core.syntax import Unit
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.ports import Bench
 
@@ -99,7 +100,7 @@ def _moved_files(bench: Bench, done: Translated, ours: TreeHash) -> Translated:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A function that the fork has in another file: whose hunks, and both of upstream's versions of that file."""
+    """Functions that the fork has in another file: their hunks, and both of upstream's versions of that file."""
 
     hunks: tuple[Hunk, ...]
     place: TreePath
@@ -151,18 +152,34 @@ def _moves(
         unit = unit_around(before, hunk.changes[0].start, hunk.changes[-1].end)
         if unit is not None and only_unit(before, unit.symbol) and not only_unit(here, unit.symbol):
             by_symbol.setdefault(unit.symbol, []).append(hunk)
-    found: dict[TreePath, list[_Move]] = {}
-    for symbol, hunks in by_symbol.items():
+    found: dict[TreePath, list[tuple[str, Unit, Unit, Unit]]] = {}
+    sources: dict[TreePath, bytes] = {}
+    for symbol in by_symbol:
         old, new = only_unit(before, symbol), only_unit(after, symbol)
         place = _home(bench, symbol, ours)
         if old is None or new is None or place is None:
             continue
-        path, source = place
-        mine = only_unit(source, symbol)
+        path, sources[path] = place
+        mine = only_unit(sources[path], symbol)
         assert mine is not None  # noqa: S101  (it is its home)
-        sides = [source[: mine.start] + unit.text + source[mine.end :] for unit in (old, new)]
-        found.setdefault(path, []).append(_Move(tuple(hunks), path, symbol, sides[0], sides[1]))
-    return [moves[0] for moves in found.values() if len(moves) == 1]
+        found.setdefault(path, []).append((symbol, mine, old, new))
+    return [
+        _Move(
+            tuple(hunk for symbol, *_ in units for hunk in by_symbol[symbol]),
+            path,
+            ", ".join(symbol for symbol, *_ in units),
+            _exchanged(sources[path], [(mine, old) for _, mine, old, _ in units]),
+            _exchanged(sources[path], [(mine, new) for _, mine, _, new in units]),
+        )
+        for path, units in found.items()
+    ]
+
+
+def _exchanged(source: bytes, pairs: Sequence[tuple[Unit, Unit]]) -> bytes:
+    """A source with the text of other units in the places of its own."""
+    for mine, other in sorted(pairs, key=lambda pair: pair[0].start, reverse=True):
+        source = source[: mine.start] + other.text + source[mine.end :]
+    return source
 
 
 def _home(bench: Bench, symbol: str, ours: TreeHash) -> tuple[TreePath, bytes] | None:

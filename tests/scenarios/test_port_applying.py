@@ -118,6 +118,24 @@ def test_a_function_that_the_fork_keeps_in_another_file(desk: Desk, history: Min
     assert ported(history.fork, HERON) == text[:at]
 
 
+def test_two_functions_that_the_fork_keeps_in_one_other_file(desk: Desk, history: MiniHistory) -> None:
+    one, two = ("int one(int x) {\n    int a = x;\n    return a;\n}\n", "int two(int x) {\n    return x;\n}\n")
+    newer = one.replace("return a;", "return a + 1;"), two.replace("return x;", "return x + 2;")
+    filler = "".join(f"int f{number}(int x);\n" for number in range(9))
+    history.upstream.git("checkout", "-q", "-B", "master", history.base)
+    history.upstream.commit("pair (#299)", {"src/pair.cpp": one + filler + two})
+    history.upstream.commit("more (#300)", {"src/pair.cpp": newer[0] + filler + newer[1]})
+    history.fork.git("fetch", "-q", "-f", "upstream")
+    history.fork.commit("ours: elsewhere", {"src/pair.cpp": filler, "src/all.cpp": "// all\n" + two + "\n" + one})
+
+    document = desk.json("port", "300", status=0)
+
+    assert {hunk["outcome"] for hunk in document["hunks"]} == {"moved"}
+    assert "the fork has one, two in src/all.cpp" in document["hunks"][0]["detail"]
+    assert ported(history.fork, "src/all.cpp", 300) == "// all\n" + newer[1] + "\n" + newer[0]
+    assert ported(history.fork, "src/pair.cpp", 300) == filler
+
+
 def test_a_moved_function_that_the_fork_edited_conflicts_where_it_is(desk: Desk, history: MiniHistory) -> None:
     text = (history.fork.path / HERON).read_text()
     at = text.index("\nllama_model_heron::graph::graph(")
