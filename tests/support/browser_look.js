@@ -44,13 +44,15 @@ const nameless = [...document.querySelectorAll("svg[role=img], a, [role=region],
   if (e.localName === "table") return !e.caption;
   return !(e.getAttribute("aria-label") || e.textContent).trim();
 }).map(e => e.outerHTML.slice(0, 120));
+const regions = [...document.querySelectorAll("[role=region]")].map(e => `region ${e.getAttribute("aria-label")}`);
+nameless.push(...[...document.querySelectorAll("th")].filter(e => !e.textContent.trim()).map(e => e.outerHTML));
 const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
 return {
   overflow: root.scrollWidth - root.clientWidth,
   faint, texts, nameless,
   links: [...document.links].map(a => a.href),
   resources: performance.getEntriesByType("resource").map(e => e.name),
-  ids, twice: ids.filter((id, at) => ids.indexOf(id) !== at),
+  ids, twice: [...ids, ...regions].filter((id, at, all) => all.indexOf(id) !== at),
   scripts: document.scripts.length,
   outside: [...document.querySelectorAll("body > *")].filter(e => !e.matches("header, main, footer, a.skip")).length,
   headings: [...document.querySelectorAll("h1, h2, h3")].map(e => +e.localName[1]),
