@@ -72,7 +72,8 @@ def chosen_arch(map_: UpstreamMap, asked: str | None) -> str:
     names = (asked,) if asked is not None else map_.defaults.archs
     if not names:
         raise UsageProblem(
-            "no arch is named", hint="forkguard gate --arch lfm2, or list archs in [defaults] of the map"
+            "no arch is named",
+            hint=f"forkguard gate --arch {next(iter(map_.arch), 'NAME')}, or list archs in [defaults] of the map",
         )
     return names[0]
 

@@ -63,6 +63,7 @@ def test_a_mistyped_arch(desk: Path) -> None:
 
 def test_no_arch_is_answered_with_one_of_the_map(desk: Path) -> None:
     assert forkguard("drift", cwd=desk).told()[2].startswith("forkguard drift --arch otter, or --all")
+    assert forkguard("gate", cwd=desk).told()[2].startswith("forkguard gate --arch otter, or list archs")
 
 
 @pytest.mark.parametrize(
