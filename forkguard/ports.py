@@ -264,12 +264,6 @@ class PullRemote(Protocol):
     def fetch(self, pull: "PullNumber", commit: CommitHash) -> bool: ...
 
 
-class OpenRequests(Protocol):
-    """The open requests of a forge; see `forkguard.adapters.open_pulls.OpenRequests`."""
-
-    def touching(self, paths: Sequence[TreePath]) -> "OpenPulls": ...
-
-
 class RecordShelf(Protocol):
     """Records of one kind; see `forkguard.adapters.records.RecordFolder`."""
 
@@ -311,3 +305,10 @@ class CandidateBranches(Protocol):
 
     def branch(self, name: str) -> CommitHash | None: ...
     def set_branch(self, name: str, commit: CommitHash, *, before: CommitHash | None) -> None: ...
+    def drop_branch(self, name: str, commit: CommitHash) -> None: ...
+
+
+class OpenRequests(Protocol):
+    """The open requests of a forge; see `forkguard.adapters.open_pulls.OpenRequests`."""
+
+    def touching(self, paths: Sequence[TreePath]) -> "OpenPulls": ...

@@ -1,5 +1,6 @@
 """Wiring of a candidate: built in its own tree, gated beside upstream at the commit that it stands on."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from forkguard.core.nightly import NightBuild, NightCheck, NightGate
 from forkguard.core.probes.registry import PROBES
 from forkguard.errors import UsageProblem
 from forkguard.ports import Talk
-from forkguard.workflows.build import BuiltTree, build_tree
+from forkguard.workflows.build import BuiltTree, build_tree, prune
 from forkguard.workflows.replay import ACTIVE
 
 
@@ -49,6 +50,11 @@ class CandidateWork:
         profile = self._profile()
         built = self._built(self._standing(candidate, target), profile)
         return NightBuild(profile, built.result.tree, str(built.server), round(built.result.seconds, 3))
+
+    def prune(self, keep: int) -> int:
+        """Leave so many trees of all projects that share the folder, but the one that was used last always."""
+        store = open_workshop(self.project, self.talk).trees
+        return len(prune(store, now=time.time(), keep=max(keep, 1), older_than=None, dry_run=False).removed)
 
     def gate(self, arch: str, candidate: Side, target: Side) -> NightGate:
         """The candidate beside upstream, unless the map says `upstream = false`."""

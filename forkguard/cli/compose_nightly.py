@@ -356,6 +356,7 @@ def night_means(project: Project, talk: Talk) -> NightMeans:
         replay=work.replay,
         packets=work.packets,
         build=lambda made, target: candidate().build(made, target),
+        prune=lambda keep: candidate().prune(keep),
         gates=lambda: candidate().gates(watched_archs(project)),
         gate=lambda arch, made, target: candidate().gate(arch, made, target),
         push=work.push,

@@ -188,8 +188,9 @@ class NightlyTable(Table):
 
     `archs` are those of `[defaults]`, else all of the map, where the list is empty. `target` is `latest` or a tag, in
     which one `*` may stand. `drift` says which findings make a night red: `grave` (crash, corruption), `red` (all
-    that count), `report` (none); those of the drift `baseline` do not count. `notify_command` is an argv,
-    `webhook_secret` names an environment variable.
+    that count), `report` (none); those of the drift `baseline` do not count. `keep_trees` and
+    `keep_candidates` are how many built trees and candidate branches stay (all without a number). `notify_command` is
+    an argv, `webhook_secret` names an environment variable.
     """
 
     archs: tuple[Text, ...] = ()
@@ -201,6 +202,8 @@ class NightlyTable(Table):
     baseline: Text | None = None
     build: bool = True
     gate: bool = True
+    keep_trees: Count | None = None
+    keep_candidates: Count | None = None
     push: PushTable | None = None
     notify: Literal["changes", "always"] = "changes"
     notify_command: tuple[Text, ...] = ()

@@ -42,12 +42,12 @@ class NightMeans:
 
     `repo` is the fork's repository as it is, `fetch` brings upstream into it, `choose` picks the commit to look at
     from what was fetched (at a moment). `key` is a hash of all that the results for a target depend on, but for
-    what a forge says (`asks_forge`: whether it is asked). `drift`,
-    `replay` and `packets` give their result and the documents that are kept. `gates` tells the archs that can be
-    gated, and why each other one cannot. `build` and `gate` work on a candidate that stands on a target. `push`
-    takes the candidate and where the remote branch must stand (None: it must not be there). `intact` says what is
-    wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is forkguard's own, beside the
-    record of that id, and says where.
+    what a forge says (`asks_forge`: whether it is asked). `drift`, `replay` and `packets` give their result and the
+    documents that are kept. `gates` tells the archs that can be gated, and why each other one cannot. `build` and
+    `gate` work on a candidate that stands on a target; `prune` leaves that many built trees and counts those that it
+    removed. `push` takes the candidate and where the remote branch must stand (None: it must not be there). `intact`
+    says what is wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is forkguard's own,
+    beside the record of that id, and says where.
     """
 
     repo: Repository
@@ -65,6 +65,7 @@ class NightMeans:
     replay: Callable[[Sequence[StackPatch], Base, Side], tuple[ReplayReport, str]]
     packets: Callable[[ReplayReport, Base], Sequence[tuple[Packet, str]]]
     build: Callable[[Side, Side], NightBuild]
+    prune: Callable[[int], int]
     gates: Callable[[], tuple[tuple[str, ...], tuple[str, ...]]]
     gate: Callable[[str, Side, Side], NightGate]
     push: Callable[[CommitHash, CommitHash | None], None]

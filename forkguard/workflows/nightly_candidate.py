@@ -31,7 +31,8 @@ def candidate(means: NightMeans, draft: Draft) -> StepEnd:
     else:
         return StepEnd(Outcome.COULD_NOT, f"there are {_MOST_A_DAY} candidates of this day already", where=PREFIX)
     draft.candidate = Candidate(branch, tip)
-    return done(f"{branch} at {tip[:10]}")
+    dropped = _drop_old(means, draft, kept=branch)
+    return done(f"{branch} at {tip[:10]}{f', {dropped} older removed' if dropped else ''}")
 
 
 def _names(draft: Draft) -> list[str]:
@@ -43,6 +44,22 @@ def _names(draft: Draft) -> list[str]:
     return [*kept, stem, *(f"{stem}-{number}" for number in range(2, _MOST_A_DAY))]
 
 
+def _drop_old(means: NightMeans, draft: Draft, *, kept: str) -> int:
+    """Remove candidates of earlier nights beyond those that the map keeps; a branch that somebody moved stays."""
+    if draft.settings.keep_candidates is None:
+        return 0
+    made: dict[str, str] = {kept: ""}
+    for night in means.nights.newest_first():
+        if night.candidate is not None:
+            made.setdefault(night.candidate.branch, night.candidate.commit)
+    dropped = 0
+    for branch, commit in list(made.items())[draft.settings.keep_candidates :]:
+        if branch != kept and means.branches.branch(branch) == commit:
+            means.branches.drop_branch(branch, CommitHash(commit))
+            dropped += 1
+    return dropped
+
+
 def build(means: NightMeans, draft: Draft) -> StepEnd:
     """The candidate, built in its isolated tree."""
     if not draft.settings.build:
@@ -51,7 +68,8 @@ def build(means: NightMeans, draft: Draft) -> StepEnd:
     if sides is None:
         return skipped("there is no candidate")
     made = draft.build = means.build(*sides)
-    return done(f"{made.profile}, in {made.seconds:.0f} s")
+    pruned = means.prune(draft.settings.keep_trees) if draft.settings.keep_trees is not None else 0
+    return done(f"{made.profile}, in {made.seconds:.0f} s{f', trees removed: {pruned}' if pruned else ''}")
 
 
 def gate(means: NightMeans, draft: Draft) -> StepEnd:

@@ -198,6 +198,19 @@ def test_upstream_that_was_force_pushed_is_said(nights: Nights) -> None:
     assert len(nights.candidates()) == 2
 
 
+def test_so_many_candidates_stay_as_the_map_says(nights: Nights) -> None:
+    nights.settings("build = false\nkeep_candidates = 2")
+    made = []
+    for number in range(4):
+        nights.upstream.commit(f"more (#{number})", {"more.txt": f"{number}\n"})
+        made.append(nights.night(status=0)["candidate"])
+        if number == 0:
+            nights.fork.git("update-ref", f"refs/heads/{made[0]['branch']}", "production")
+    left = nights.candidates()
+    assert {branch for branch in left if branch != made[0]["branch"]} == {one["branch"] for one in made[2:]}
+    assert left[made[0]["branch"]] == nights.fork.git("rev-parse", "production"), "somebody moved it"
+
+
 def test_a_remote_that_was_never_fetched_is_enough(nights: Nights) -> None:
     tip = nights.upstream.commit("notes: thirty (#7)", {NOTES: notes({30: "theirs: thirty"})})
     for ref in nights.fork.git("for-each-ref", "--format=%(refname)", "refs/remotes").splitlines():

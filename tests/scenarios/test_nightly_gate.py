@@ -51,6 +51,16 @@ def test_a_candidate_that_passes_is_gated_beside_upstream_and_pushed(nights: Nig
     assert len(receipts(nights)) == 1
 
 
+def test_so_many_trees_stay_as_the_map_says(nights: Nights) -> None:
+    nights.settings("gate = false\nkeep_trees = 1")
+    nights.night(status=0)
+    nights.upstream.commit("notes: thirty (#7)", {NOTES: notes({30: "theirs: thirty"})})
+    night = nights.night(status=0)
+    assert detail(night, "build").endswith(", trees removed: 1")
+    trees = (nights.desk.parent / "cache" / "trees").glob("[0-9a-f]*-cpu-*")
+    assert [path.name for path in trees] == [night["build"]["tree"]]
+
+
 def test_a_remote_branch_that_somebody_moved_is_no_green_night(nights: Nights) -> None:
     remote = new_repository(nights.desk.parent / "remote")
     theirs = remote.commit("theirs", {"a": "1\n"})
