@@ -47,7 +47,7 @@ PROMPTS = "".join(
 EVERY = [
     (family.name, size.name, word) for family in PROBES.values() for size in family.sizes for word in family.drafts
 ]
-DISTINCT = 40
+DISTINCT = 32
 """Of 128 tokens; a text that has found a loop has far fewer."""
 
 

@@ -296,7 +296,7 @@ PINNED = {
     "qwen3": "320e4ed92837",
     "qwen35": "7da02c06aac1",
     "qwen3moe": "09728098f3b0",
-    "qwen3next": "6c80dcab27c9",
+    "qwen3next": "8f2ef600dcfb",
     "rwkv7": "11823fb961e3",
     "starcoder2": "61b0f32095a9",
 }

@@ -251,7 +251,7 @@ QWEN3NEXT = Family(
         "delta": (*_NEXT_FEED, *_DELTA_NET, weight("ssm_ba", 2 * HEADS, WIDTH, by=IN)),
         "attention": _NEXT_ATTENTION,
     },
-    (Size("small", 4, 62), Size("deep", 24, 26, (1, 13), 64)), ("mtp", *_READ),
+    (Size("small", 4, 62),), ("mtp", *_READ),
     entries=(
         *_DELTA_ENTRIES, *MIXED, EXPERT_SIZE,
         Entry("expert_shared_feed_forward_length", Stored.U32, EXPERT_WIDTH),
