@@ -25,11 +25,11 @@ class LaterVersion:
 
 
 def nearest_version(ours: bytes, *, before: bytes, versions: Mapping[BlobHash, bytes]) -> BlobHash | None:
-    """The version that has most lines in common with the fork's; the first of equals.
+    """The version that has most lines in common with the fork's; of `versions`, oldest first, the last of equals.
 
     None where the file before the change is as near: then nothing tells that the fork took a later one.
     """
-    best = max(versions, key=lambda blob: likeness(ours, versions[blob]), default=None)
+    best = max(reversed(versions), key=lambda blob: likeness(ours, versions[blob]), default=None)
     if best is None or likeness(ours, versions[best]) <= likeness(ours, before):
         return None
     return best

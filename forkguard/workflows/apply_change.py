@@ -34,6 +34,7 @@ from forkguard.workflows.translate_change import Remark, Translated, translate
 OURS_LABEL = "fork"
 
 _Judged = list[tuple[Hunk | None, Fit]]
+_MAY_BE_THERE = frozenset({None, Outcome.OFFSET})
 _APPLIED = frozenset({Outcome.CLEAN, Outcome.OFFSET, Outcome.THREE_WAY})
 
 
@@ -123,14 +124,17 @@ def _with_later(
     ours: TreeHash,
     look: Callable[[FileChange, BlobHash], LaterVersion | None],
 ) -> dict[TreePath, tuple[FileChange, _Judged]]:
-    """Undecided hunks that the fork has in the form that upstream gave them later.
+    """Hunks that the fork has in the form that upstream gave them later.
+
+    One whose surroundings the fork left alone is looked at as well: what it adds may stand a few lines on, and a
+    merge would add it once more.
 
     `files` are upstream's own, before they were put in the fork's terms: its later versions are in these.
     """
     found = dict(judged)
     for theirs in files:
         file, fits = judged.get(theirs.path, (theirs, []))
-        undecided = any(hunk and not fit_.outcome for hunk, fit_ in fits)
+        undecided = any(hunk and fit_.outcome in _MAY_BE_THERE for hunk, fit_ in fits)
         if not undecided or theirs.kind is not FileKind.MODIFIED or len(fits) != len(theirs.hunks):
             continue
         entry = bench.entries(ours, [theirs.path]).get(theirs.path)
@@ -138,10 +142,11 @@ def _with_later(
         if version is not None:
             there = Fit(Outcome.ALREADY_PRESENT, f"as upstream has it later: {version.said}")
             pairs = zip(fits, theirs.hunks, strict=True)
+            maybe = {*_MAY_BE_THERE, Outcome.CLEAN}
             found[theirs.path] = (
                 file,
                 [
-                    (hunk, there if not fit_.outcome and has_later(own, theirs.hunks, version) else fit_)
+                    (hunk, there if fit_.outcome in maybe and has_later(own, theirs.hunks, version) else fit_)
                     for (hunk, fit_), own in pairs
                 ],
             )

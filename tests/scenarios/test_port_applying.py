@@ -284,3 +284,20 @@ def test_a_later_version_that_the_fork_edited_there_is_a_conflict(desk: Desk, hi
     history.fork.commit("ours: steps", {name: last.replace("a second time", "our time")})
 
     assert outcomes(desk.json("port", "300", status=1)) == [("steps.txt", "conflict")]
+
+
+def test_what_upstream_moved_on_later_is_not_added_once_more(desk: Desk, history: MiniHistory) -> None:
+    name = "docs/moved.txt"
+    lines = [f"line {number} of the file\n" for number in range(40)]
+    block = ["a block\n", "of two lines\n"]
+    history.upstream.git("checkout", "-q", "-B", "master", history.base)
+    versions = (lines, [*lines[:10], *block, *lines[10:]], [*lines[:30], *block, *lines[30:]])
+    for number, version in enumerate(versions, 299):
+        history.upstream.commit(f"blocks (#{number})", {name: "".join(version)})
+    history.fork.git("fetch", "-q", "-f", "upstream")
+    history.fork.commit("ours: blocks", {name: "ours\n" + "".join(versions[2])})
+
+    document = desk.json("port", "300", status=0)
+
+    assert document["status"] == "already-present"
+    assert [hunk["detail"] for hunk in document["hunks"]] == ["as upstream has it later: #301"]
