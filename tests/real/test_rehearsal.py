@@ -3,7 +3,9 @@
 Upstream stands at b10531, then at one later build after the other; the fork stays where it is.
 """
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,3 +87,29 @@ def test_every_night_over_seven_real_builds_says_what_is_true(rehearsal: Rehears
         repeats = repeats + 1 if build in (10705, 11104, 11434) else 0
         assert (night["repeats"], night["days_red"]) == (repeats, 0 if first else 1), build
     assert rehearsal.nights.fork.snapshot() == before
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.usefixtures("build_turn")
+def test_the_night_between_two_builds_is_built_and_gated_beside_upstream(
+    real_archives: tuple[Path, Path], tmp_path: Path
+) -> None:
+    names = ("own-notes", "27383", "mmproj", "expert-width")
+    rehearsal = make_rehearsal(
+        tmp_path, dict(zip(BUILDS, real_archives, strict=False)), names=names, build=True
+    )  # fmt: skip
+    night = rehearsal.hold(10549, status=0)
+    steps = outcomes(night)
+    assert (night["verdict"], steps["build"], steps["gate"]) == ("green", "done", "done")
+    assert {each["patchset"]: each["status"] for each in night["stack"]} == {
+        "own-notes": "applies", "27383": "landed", "mmproj": "landed", "expert-width": "applies",
+    }  # fmt: skip
+    candidate = night["candidate"]
+    assert rehearsal.nights.candidates() == {candidate["branch"]: candidate["commit"]}
+    (gate,) = night["gate"]
+    checks = {check["name"]: (check["verdict"], check["class"]) for check in gate["checks"]}
+    assert (gate["arch"], gate["verdict"]) == ("lfm2", "pass")
+    assert checks["determinism"] == ("pass", "identical")
+    receipt = json.loads((rehearsal.nights.desk / ".forkguard" / "receipts" / gate["receipt"]).read_text())
+    assert receipt["tree"]["commit"] == candidate["commit"]
+    assert {arm["side"] for arm in receipt["arms"]} == {"fork", "upstream"}

@@ -51,11 +51,11 @@ ref = "upstream/master"
 
 [defaults]
 archs = ["lfm2"]
-cache = "../cache"
-
+%(cache)s
 [arch.lfm2]
 enum = "LLM_ARCH_LFM2"
 files = ["src/models/lfm2.cpp"]
+probe = "lfm2"
 
 [[accept]]
 id = "lfm2/rollback-without-node-budget/4c169bfb"
@@ -67,9 +67,14 @@ id = "lfm2moe/rollback-without-node-budget/29c38be5"
 reason = "we draft three tokens; 29085 is not merged"
 by = "Fork owner"
 
+[gate]
+widths = [3]
+slots = [1]
+
 [nightly]
-build = false
+build = %(build)s
 """
+_SUBJECT = "ours: "
 _DAYS = {10615: 26, 10705: 27, 10883: 28, 11104: 29, 11434: 30}
 _FORKER = Signature("Fork owner", "fork@example.invalid", datetime(2026, 8, 24, 9, tzinfo=UTC))
 
@@ -161,18 +166,24 @@ class Rehearsal:
         return document
 
 
-def make_rehearsal(folder: Path, archives: Mapping[int, Path]) -> Rehearsal:
-    """Everything in `folder`; upstream stands at b10531, and the fork carries the whole stack on it."""
+def make_rehearsal(
+    folder: Path, archives: Mapping[int, Path], *, names: Iterable[str] = tuple(PATCHSETS), build: bool = False
+) -> Rehearsal:
+    """Everything in `folder`; upstream stands at b10531, and the fork carries these patchsets on it.
+
+    `archives` are those of the nights, b10531 and b10549 at least. `build`: the nights build and gate, in the
+    user's own cache.
+    """
     upstream, fork = folder / "upstream", folder / "fork"
     make_upstream(upstream, older=members(archives[10531]), newer=members(archives[10549]))
     with GitRepository(upstream) as git:
         tips = {build: git.resolve(f"b{build}") for build in (10531, 10549)}
-        tips |= _later(git, tips[10549], {build: members(archives[build]) for build in BUILDS[2:]})
+        tips |= _later(git, tips[10549], {build: members(archives[build]) for build in archives if build > 10549})
         git.run("update-ref", f"refs/heads/{UPSTREAM_BRANCH}", tips[10531])
-        for build in (10531, 10549):
-            git.run("tag", "-d", f"b{build}")
-            git.run("update-ref", f"refs/kept/{build}", tips[build])
-        stack = _stack(git, tips[10531], tips[10549])
+        for known in (10531, 10549):
+            git.run("tag", "-d", f"b{known}")
+            git.run("update-ref", f"refs/kept/{known}", tips[known])
+        stack = _stack(git, tips[10531], tips[10549], [name for name in PATCHSETS if name in set(names)])
     clone(fork, upstream)
     with GitRepository(fork) as git:
         append(git, stack)
@@ -180,10 +191,11 @@ def make_rehearsal(folder: Path, archives: Mapping[int, Path]) -> Rehearsal:
         commits = git.history([f"{tips[10531]}..{PRODUCTION_BRANCH}"])
     desk = folder / "desk"
     desk.mkdir()
-    (desk / "upstream-map.toml").write_text(_MAP)
+    settings = {"cache": "" if build else 'cache = "../cache"\n', "build": str(build).lower()}
+    (desk / "upstream-map.toml").write_text(_MAP % settings)
     queue = Queue(GitFolder(upstream), GitFolder(fork), GitFolder(fork), Desk(desk), tips[10531])
-    for name, commit in zip(PATCHSETS, reversed(commits), strict=True):
-        queue.carry(name, commit.id)
+    for each in reversed(commits):
+        queue.carry(each.subject.removeprefix(_SUBJECT), each.id)
     return Rehearsal(Nights(queue), tips)
 
 
@@ -191,6 +203,8 @@ def _later(
     git: GitRepository, parent: CommitHash, builds: Mapping[int, Iterable[SourceFile]]
 ) -> dict[int, CommitHash]:
     """The later builds, one commit each on top of `parent`."""
+    if not builds:
+        return {}
     with ImportFeed(git.git_dir) as feed:
         for number, (build, files) in enumerate(builds.items()):
             signature = Signature(
@@ -209,7 +223,7 @@ def _later(
     return tips
 
 
-def _stack(git: GitRepository, base: CommitHash, newer: CommitHash) -> Sequence[NewCommit]:
+def _stack(git: GitRepository, base: CommitHash, newer: CommitHash, names: Sequence[str]) -> Sequence[NewCommit]:
     """The patchsets as commits, each on top of the one before."""
     texts: dict[TreePath, str] = {}
 
@@ -220,10 +234,10 @@ def _stack(git: GitRepository, base: CommitHash, newer: CommitHash) -> Sequence[
         return read_file(git, newer, path).data.decode()
 
     commits = []
-    for number, (name, make) in enumerate(PATCHSETS.items()):
-        made = make(old, new)
+    for number, name in enumerate(names):
+        made = PATCHSETS[name](old, new)
         texts |= made
         files = {path: SourceFile(path, executable=False, data=text.encode()) for path, text in made.items()}
         parent = base if number == 0 else None
-        commits.append(NewCommit(PRODUCTION_BRANCH, f"ours: {name}", _FORKER, files, parent=parent))
+        commits.append(NewCommit(PRODUCTION_BRANCH, f"{_SUBJECT}{name}", _FORKER, files, parent=parent))
     return commits
