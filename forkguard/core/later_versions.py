@@ -29,7 +29,7 @@ def nearest_version(ours: bytes, *, before: bytes, versions: Mapping[BlobHash, b
 
     None where the file before the change is as near: then nothing tells that the fork took a later one.
     """
-    best = max(reversed(versions), key=lambda blob: likeness(ours, versions[blob]), default=None)
+    best = max(reversed(list(versions)), key=lambda blob: likeness(ours, versions[blob]), default=None)
     if best is None or likeness(ours, versions[best]) <= likeness(ours, before):
         return None
     return best
