@@ -9,7 +9,7 @@ import jinja2
 
 from forkguard.core.chronicle import NOT_LOOKED_AT, PatchsetStory, patchset_stories, replayed_before, turns
 from forkguard.core.history_rows import NightRow
-from forkguard.core.nightly import NightFollowUp, NightPatch, NightPin
+from forkguard.core.nightly import Night, NightFollowUp, NightPatch, NightPin, Packet
 from forkguard.core.receipt_view import ReceiptView, TokenContext, TroubleView, difference_at
 from forkguard.core.replay import PatchStatus
 from forkguard.core.report_values import ReceiptFiles, ReportInput
@@ -184,8 +184,15 @@ def _patchset(templates: Templates, report: ReportInput, now: Standing, story: P
         strip=strip("nights", bars, title=f"{story.name}, night after night", told=told),
         first=nights[0].day, last=nights[-1].day, spells=story.spells[: -_SPELLS - 1 : -1],
         left_out=max(0, len(story.spells) - _SPELLS), later=[one for one in came if one.patchset == story.name],
-        diff=diff, changed=changed,
+        diff=diff, newest=nights[-1].name,
+        packets=_packets(night, story.name), changed=changed,
     )  # fmt: skip
+
+
+def _packets(night: Night | None, patchset: str) -> list[tuple[int, Packet]]:
+    """The conflict packets of a patchset, each with its place on the page of the night."""
+    every = enumerate(night.packets, start=1) if night is not None else ()
+    return [(at, one) for at, one in every if one.patchset == patchset]
 
 
 def _receipt(templates: Templates, run: str, files: ReceiptFiles) -> Page:

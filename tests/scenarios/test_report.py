@@ -77,6 +77,10 @@ def test_there_is_a_page_for_each_night_patchset_arch_and_receipt(full: Path) ->
     night = words(full / ".forkguard/report/nights/20250909T030005Z.html")
     assert "What changed in the stack since 2025-09-07 03:00" in night
     assert "router-log/0001-router-log.patch applies conflict e0d7673d05" in night
+    patchset = (full / ".forkguard/report/patchsets/router-log.html").read_text()
+    assert (
+        '<a href="../nights/20250912T030005Z.html#packet-1">Conflict packet of 0001-router-log.patch</a>' in patchset
+    )
 
 
 def test_the_same_records_give_the_same_bytes_and_old_pages_go(full: Path, tmp_path: Path) -> None:
