@@ -17,6 +17,7 @@ from forkguard.adapters.git import GitRepository, safe_environment, safe_words
 from forkguard.core.fetches import LATEST, PLACE, Fetched, groups, newest_tag, read_listing
 from forkguard.core.findings import Side
 from forkguard.core.names import CommitHash
+from forkguard.core.remotes import shown
 from forkguard.errors import CouldNotWork, TimedOut
 
 _GROUP = 400
@@ -170,7 +171,7 @@ class UpstreamFetch:
     # -- one git -------------------------------------------------------------------------------------
 
     def _git(self, *words: str, log: Path | None = None) -> list[str]:
-        """The lines that git printed. Where time is up it is asked to stop first, so that it removes what is half done."""
+        """The lines that git printed. Where time is up it is asked to stop first: it removes what is half done."""
         options = [word for setting in _QUIET for word in ("-c", setting)]
         git, *rest = safe_words(*options, *words)
         program = shutil.which(git)
@@ -196,7 +197,7 @@ class UpstreamFetch:
         return lines
 
     def _failed(self, lines: Sequence[str], status: int) -> CouldNotWork:
-        said = next((line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")), "")
+        said = shown(next((line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")), ""))
         return CouldNotWork(
             f"upstream could not be fetched: {said or f'git ended with status {status}'}",
             where=self._source,
@@ -212,7 +213,7 @@ class UpstreamFetch:
 
 
 def _tags(listing: str) -> Iterator[tuple[str, CommitHash, int]]:
-    """Tag, commit, and when that was committed (seconds since 1970), for tags of commits; annotated ones are peeled."""
+    """Tag, commit, and when that was committed (seconds since 1970); tags of something else are left out."""
     for line in listing.splitlines():
         name, own, peeled, *dates = line.split(" ")
         dates = [date for date in dates if date]

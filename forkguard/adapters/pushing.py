@@ -7,6 +7,7 @@ from pathlib import Path
 from forkguard.adapters import proc
 from forkguard.adapters.git import GitRepository, safe_environment, safe_words
 from forkguard.core.names import CommitHash
+from forkguard.core.remotes import shown
 from forkguard.errors import CouldNotWork, TimedOut
 
 
@@ -65,5 +66,5 @@ def _git(fork: GitRepository, *words: str, timeout: float) -> list[str]:
         )
     if status:
         said = next((line for line in lines if line.startswith(("fatal:", "error:", " !"))), f"status {status}")
-        raise CouldNotWork(f"the remote did not take the candidate: {said.strip()}", where=str(fork.path))
+        raise CouldNotWork(f"the remote did not take the candidate: {shown(said.strip())}", where=str(fork.path))
     return lines

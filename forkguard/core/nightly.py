@@ -311,7 +311,8 @@ _NIGHT = TypeAdapter(Night)
 def write_night(night: Night) -> str:
     """The record as JSON (`docs/schemas/nightly.json`)."""
     document = {"schema": SCHEMA, **_NIGHT.dump_python(night, mode="json", by_alias=True)}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # git's bytes may be no UTF-8
 
 
 def read_night(text: str) -> Night:

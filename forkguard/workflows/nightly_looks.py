@@ -1,5 +1,6 @@
 """The steps of a night that look: fetch, target, coverage, recheck, drift, replay."""
 
+import re
 from collections.abc import Collection
 
 from forkguard.core.findings import ArchStatus, Base, DriftReport, Side
@@ -124,8 +125,15 @@ def recheck(means: NightMeans, draft: Draft) -> StepEnd:
     known = {(one.patchset, one.pr, one.commit) for one in draft.last.follow_ups} if draft.last is not None else set()
     draft.follow_ups = tuple(_follow_up(one, known) for one in found.follow_ups)
     draft.pins = tuple(
-        NightPin(one.patchset, one.pull, one.pinned, one.head, one.state.value, one.why) for one in found.pins
+        NightPin(one.patchset, one.pull, one.pinned, one.head, one.state.value, one.why)
+        for one in found.pins
+        if _is_whole(one.pinned)
     )
+    draft.notes += [
+        f"{one.patchset}: head = {one.pinned!r} in its patchset.toml is no whole commit id"
+        for one in found.pins
+        if not _is_whole(one.pinned)
+    ]
     said = "nothing came after the requests that the stack carries"
     if found.pins or found.follow_ups:
         moved = sum(pin.moved for pin in found.pins)
@@ -135,6 +143,11 @@ def recheck(means: NightMeans, draft: Draft) -> StepEnd:
     if found.problems:
         return StepEnd(Outcome.COULD_NOT, "; ".join(found.problems))
     return done(said)
+
+
+def _is_whole(commit: str) -> bool:
+    """Whether a pin, which a person may have written, is a commit id as records hold it."""
+    return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", commit) is not None
 
 
 def _follow_up(found: Later, known: Collection[tuple[str, int | None, str | None]]) -> NightFollowUp:

@@ -165,6 +165,17 @@ def test_what_is_not_there_is_said(upstream: GitFolder, tmp_path: Path, source: 
         fetcher(repo, source=source).fetch(repo.resolve("HEAD"))
 
 
+def test_no_password_of_an_address_is_told(upstream: GitFolder, tmp_path: Path) -> None:
+    fork = clone(upstream, tmp_path / "fork")
+    fork.git("remote", "set-url", "upstream", "http://someone:geheim@127.0.0.1:9/x.git")
+    with GitRepository(fork.path) as repo, pytest.raises(CouldNotWork) as problem:
+        fetcher(repo).fetch(repo.resolve("HEAD"))
+    told = f"{problem.value.what} {problem.value.where} {problem.value.hint}"
+    assert "127.0.0.1" in told
+    assert "geheim" not in told
+    assert not (tmp_path / "fetch.log").exists() or "geheim" not in (tmp_path / "fetch.log").read_text()
+
+
 def test_hooks_and_upload_packs_of_others_do_not_run(upstream: GitFolder, tmp_path: Path) -> None:
     fork = clone(upstream, tmp_path / "fork")
     hook = fork.path / ".git" / "hooks" / "reference-transaction"

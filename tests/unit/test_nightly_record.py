@@ -1,6 +1,7 @@
 """The record of a night: written and read back, its schema, its story and how long it has not been green."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -52,6 +53,11 @@ def test_a_record_is_read_back_as_it_was_written() -> None:
     assert (document["schema"], document["upstream"]["from"]) == ("forkguard/nightly@1", "a" * 40)
     assert document["gate"][0]["checks"][0]["class"] == "abort"
     assert read_night(text) == FULL
+
+
+def test_bytes_that_are_no_utf_8_become_readable() -> None:
+    odd = replace(FULL, reason="a \udcff byte")
+    assert read_night(write_night(odd).encode().decode()).reason == "a \ufffd byte"
 
 
 def test_the_schema_in_the_docs_is_the_one_of_the_code_and_holds() -> None:
