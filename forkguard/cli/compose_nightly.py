@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import importlib
+import os
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from forkguard.cli.compose_nights import NIGHTS, night_folder, now
 from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_port import recheck_places
 from forkguard.cli.compose_stack import replay_tools
-from forkguard.cli.drift_ledger import read_baseline
+from forkguard.cli.drift_ledger import baseline_path, read_baseline
 from forkguard.cli.refusals import refuse_shallow
 from forkguard.core.fetches import Fetched, branch_of
 from forkguard.core.findings import Base, DriftReport, Side
@@ -115,10 +116,13 @@ class NightWork:
         total = hashlib.sha256("\0".join(facts).encode())
         files = [project.map_path, *_files(project.patchsets), *_files(project.root / "resolutions")]
         if self.settings.baseline is not None:
-            files.append(project.root / self.settings.baseline)
+            files.append(baseline_path(project, self.settings.baseline))
         for path in files:
-            total.update(f"\0{path.relative_to(project.root)}\0".encode("utf-8", "surrogateescape"))
-            total.update(hashlib.sha256(path.read_bytes()).digest())
+            total.update(f"\0{os.path.relpath(path, project.root)}\0".encode("utf-8", "surrogateescape"))
+            total.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+        for path in _gate_files(project):  # models may be large: their size and time stand for them
+            about = path.stat()
+            total.update(f"\0{path}\0{about.st_size}\0{about.st_mtime_ns}".encode("utf-8", "surrogateescape"))
         return total.hexdigest()
 
     def recheck(self, target: Side) -> Rechecked:
@@ -216,6 +220,15 @@ class NightWork:
         except OSError:
             return ""
         return str(path)
+
+
+def _gate_files(project: Project) -> list[Path]:
+    """The files that the gates of the map name: models, prompts, questions."""
+    tables = [project.map.gate, *(arch.gate for arch in project.map.arch.values() if arch.gate is not None)]
+    values = [value for table in tables for value in table.model_dump(exclude_unset=True).values()]
+    words = [word for value in values for word in (value if isinstance(value, tuple) else (value,))]
+    paths = {project.root / Path(word).expanduser() for word in words if isinstance(word, str)}
+    return sorted(path for path in paths if path.is_file())
 
 
 def _files(folder: Path) -> list[Path]:

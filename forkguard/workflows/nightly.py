@@ -48,8 +48,6 @@ def run_night(means: NightMeans, draft: Draft, *, fresh: bool) -> Night:
         means.talk.step(f"{name.value}")
         draft.steps.append(_run(name, step, means, draft))
         means.nights.save(draft.record(finished=means.now()))
-        if name is NightStep.TARGET and draft.target is not None:
-            draft.key = means.key(draft.target)
         if name is NightStep.TARGET and not fresh and (earlier := reusable(means, draft)) is not None:
             take_over(means, draft, earlier, run=lambda name: _run(name, dict(STEPS)[name], means, draft))
             break

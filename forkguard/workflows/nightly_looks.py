@@ -47,6 +47,7 @@ def target(means: NightMeans, draft: Draft) -> StepEnd:
     if draft.fetched is None:
         return skipped("nothing was fetched")
     chosen = draft.target = draft.chosen = means.choose(draft.fetched, draft.started)
+    draft.key = means.key(chosen)
     last = draft.last.upstream if draft.last is not None else None
     if last is not None and last.to == chosen.commit:
         return done(f"{chosen.ref} at {chosen.commit[:_SHORT]}, as the night before")

@@ -187,6 +187,18 @@ def test_drift_that_crashes_makes_a_night_red_unless_the_map_says_otherwise(nigh
     assert detail(told, "drift").endswith("told only")
 
 
+def test_findings_of_a_baseline_do_not_count(nights: Nights) -> None:
+    nights.upstream.commit("heron : support drafts (#201)", draft_support())
+    nights.settings('build = false\nbaseline = "known.json"')
+    assert detail(nights.night(status=3), "drift").startswith("cannot read the baseline")
+    nights.fork.git("fetch", "-q", "upstream")
+    written = nights.queue.desk.run("drift", "--all", "--write-baseline", "--baseline", "known.json")
+    assert written.status == 0, written.err
+    night = nights.night(status=0)
+    assert (night["reused"], outcomes(night)["drift"]) == (None, "done")
+    assert not any(finding["counts"] for finding in night["drift"]["findings"])
+
+
 def test_upstream_that_was_force_pushed_is_said(nights: Nights) -> None:
     nights.upstream.commit("notes: thirty (#7)", {NOTES: notes({30: "theirs: thirty"})})
     gone = nights.night(status=0)["upstream"]["to"]

@@ -1,6 +1,7 @@
 """Nights that build and gate: the receipt is named, and what the gate could not do is never green."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,15 @@ def test_a_candidate_that_passes_is_gated_beside_upstream_and_pushed(nights: Nig
     again = nights.night(status=0)
     assert (again["reused"], again["gate"]) == (night["id"], night["gate"])
     assert len(receipts(nights)) == 1
+
+
+@pytest.mark.parametrize("name", ["target.gguf", "prompts.toml"])
+def test_models_and_prompts_that_changed_are_gated_again(nights: Nights, name: str) -> None:
+    nights.settings("build = false")
+    first = nights.night(status=0)
+    assert nights.night(status=0)["reused"] == first["id"]
+    os.utime(nights.desk / name, ns=(1, 1))
+    assert nights.night(status=0)["reused"] is None
 
 
 def test_so_many_trees_stay_as_the_map_says(nights: Nights) -> None:
