@@ -31,6 +31,10 @@ def test_a_candidate_that_passes_is_gated_beside_upstream_and_pushed(nights: Nig
     tip = nights.upstream.commit("notes: thirty (#7)", {NOTES: notes({30: "theirs: thirty"})})
     remote = new_repository(nights.desk.parent / "remote")
     nights.fork.git("remote", "add", "origin", f"file://{remote.path}")
+    path = nights.desk / "upstream-map.toml"
+    path.write_text(
+        path.read_text().replace('ref = "upstream/master"', f'ref = "upstream/master"\nbase = "{nights.queue.base}"')
+    )
     nights.settings('push = { remote = "origin", branch = "candidate" }')
     before = nights.fork.snapshot()
     night = nights.night(status=0)
@@ -43,7 +47,7 @@ def test_a_candidate_that_passes_is_gated_beside_upstream_and_pushed(nights: Nig
     assert {check["name"] for check in gate["checks"]} >= {"crash", "liveness", "determinism"}
     candidate = night["candidate"]
     assert (receipt["tree"]["commit"], receipt["tree"]["patchsets"]) == (candidate["commit"], ["one"])
-    assert receipt["upstream"]["commit"] == tip
+    assert (night["base"]["how"], receipt["upstream"]["commit"]) == ("configured", tip), "the candidate stands on tip"
     assert (night["build"]["profile"], Path(night["build"]["binary"]).is_file()) == ("cpu", True)
     assert (candidate["pushed"], remote.git("rev-parse", "candidate")) == ("origin/candidate", candidate["commit"])
     assert nights.fork.snapshot() == before
