@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def require_writable(folder: Path, *, hint: str) -> str:
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise CouldNotWork("this folder cannot be written", where=str(nearest), hint=hint)
     return str(folder)
+
+
+def who_else_writes(folder: Path) -> str:
+    """Who besides this user can write to the folder, in words; "" for nobody, or where it is not there yet."""
+    if not folder.is_dir():
+        return ""
+    about = folder.stat()
+    if about.st_uid not in {os.geteuid(), 0}:
+        return f"this folder belongs to another user ({about.st_uid})"
+    return "everybody on this machine can write to this folder" if about.st_mode & stat.S_IWOTH else ""
 
 
 def _nearest(folder: Path) -> Path:

@@ -18,7 +18,14 @@ from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map, read_text
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.rawlogs import RawLogs
-from forkguard.cli.refusals import SIGNS_OF_LLAMA, refuse_inside_any, refuse_inside_fork, refuse_shallow
+from forkguard.cli.refusals import (
+    SIGNS_OF_LLAMA,
+    refuse_cache_inside_fork,
+    refuse_inside_any,
+    refuse_inside_fork,
+    refuse_links_into_fork,
+    refuse_shallow,
+)
 from forkguard.core.findings import Base, Side
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
@@ -71,8 +78,12 @@ class Project:
         return self.root / STATE_NAME
 
     def state_folder(self) -> Path:
-        """The state folder, made when needed. Raises `UsageProblem` where it would lie in the fork's work tree."""
+        """The state folder, made when needed.
+
+        Raises `UsageProblem` where it, or another folder of forkguard's beside the map, lies or leads into the fork.
+        """
         refuse_inside_fork(self.root, self.fork_repo)
+        refuse_links_into_fork(self.root, self.fork_repo)
         if not self.state.is_dir():
             write_atomic(self.state / ".gitignore", "*\n")
         return self.state
@@ -105,6 +116,8 @@ def open_project(
             )
         )
         refuse_shallow(fork_repo)
+        trees = trees_folder(settings, map_path)
+        refuse_cache_inside_fork((cache, trees), fork_repo)
         fork_side = fork_side_of(fork_repo, settings.fork.ref if fork_ref is None else fork_ref)
         upstream_side = upstream_side_of(settings, fork_repo, upstream_repo, upstream_ref)
         yield Project(
@@ -115,7 +128,7 @@ def open_project(
             fork=fork_side,
             upstream=upstream_side,
             cache=cache,
-            trees=trees_folder(settings, map_path),
+            trees=trees,
         )
 
 

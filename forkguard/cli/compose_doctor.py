@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import shlex
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,14 @@ from forkguard.adapters.cmake import CMake
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
 from forkguard.adapters.mapstore import find_map, read_map
-from forkguard.adapters.surroundings import at_work, free_bytes, missing_objects, require_writable, version_text
+from forkguard.adapters.surroundings import (
+    at_work,
+    free_bytes,
+    missing_objects,
+    require_writable,
+    version_text,
+    who_else_writes,
+)
 from forkguard.adapters.system import install_command
 from forkguard.cli.compose import (
     FORK_VARIABLE,
@@ -27,7 +35,12 @@ from forkguard.cli.compose import (
     upstream_side_of,
 )
 from forkguard.cli.compose_port import TOKEN_VARIABLE
-from forkguard.cli.refusals import refuse_inside_fork, refuse_shallow
+from forkguard.cli.refusals import (
+    refuse_cache_inside_fork,
+    refuse_inside_fork,
+    refuse_links_into_fork,
+    refuse_shallow,
+)
 from forkguard.core.build_profiles import DEFAULT_PROFILE, Profile, choose_profile
 from forkguard.core.doctor import (
     OLDEST_GIT,
@@ -132,9 +145,15 @@ class Examination:
         where = min(places, key=lambda place: places[place])
         return judge_disk(places[where], where=where, needed_for=needing("disk", self._verbs))
 
-    def _cache(self) -> str:
+    def _cache(self) -> str | Check:
         for folder in (self._trees_folder(), self._cache_folder()):
             require_writable(folder, hint="name other folders in [defaults] cache and trees, or set XDG_CACHE_HOME")
+            if others := who_else_writes(folder):
+                why = "programs that are gated are built there: who can write there chooses what runs here"
+                fix = (
+                    f"chmod go-w {shlex.quote(str(folder))}  (or name a folder of your own in [defaults] of the map)"
+                )
+                return Check("cache folder", Level.NOTE, others, why=why, where=str(folder), fix=fix)
         return str(self._cache_folder())
 
     def _ssh_keygen(self) -> str | Check:
@@ -185,7 +204,9 @@ class Examination:
             path = fork_path(self._named[1], self._map, self._map_path)
         else:
             path = Path(os.path.normpath((self._named[1] or Path(os.environ[FORK_VARIABLE])).expanduser().absolute()))
-        self._fork = self._stack.enter_context(GitRepository(path))
+        repo = self._stack.enter_context(GitRepository(path))
+        refuse_cache_inside_fork((self._cache_folder(), self._trees_folder()), repo)
+        self._fork = repo
         return str(path)
 
     def _opened(self) -> GitRepository:
@@ -233,6 +254,7 @@ class Examination:
         assert self._map_path is not None  # noqa: S101  (comes after the map)
         root = self._map_path.parent
         refuse_inside_fork(root, self._opened())
+        refuse_links_into_fork(root, self._opened())
         require_writable(root, hint="move the map's folder to a place of your own")
         return require_writable(root / STATE_NAME, hint=f"make {root / STATE_NAME} writable")
 

@@ -38,7 +38,7 @@ from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_port import recheck_places
 from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.drift_ledger import baseline_path, read_baseline
-from forkguard.cli.refusals import refuse_shallow
+from forkguard.cli.refusals import refuse_cache_inside_fork, refuse_shallow
 from forkguard.core.fetches import Fetched, branch_of
 from forkguard.core.findings import Base, DriftReport, Side
 from forkguard.core.map_models import NightlyTable
@@ -288,6 +288,8 @@ def open_alone(place: NightPlace, *, fork: Path | None, fork_ref: str | None) ->
         path = fork_path(fork, map_, map_path)
         repo = stack.enter_context(GitRepository(path, raw_logs=RawLogs(cache / "histories")))
         refuse_shallow(repo)
+        trees = trees_folder(map_, map_path)
+        refuse_cache_inside_fork((cache, trees), repo)
         other = other_clone(map_, map_path)
         if other is not None:
             stack.enter_context(other)
@@ -300,7 +302,7 @@ def open_alone(place: NightPlace, *, fork: Path | None, fork_ref: str | None) ->
             fork=side,
             upstream=side,
             cache=cache,
-            trees=trees_folder(map_, map_path),
+            trees=trees,
         )
 
 

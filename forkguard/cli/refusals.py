@@ -1,6 +1,9 @@
 """Clones and folders that forkguard does not work with, each refused with the next command to type."""
 
 import contextlib
+import os
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from forkguard.adapters.git import GitRepository
@@ -8,6 +11,10 @@ from forkguard.errors import CouldNotWork, UsageProblem
 
 SIGNS_OF_LLAMA = ("src/llama-arch.cpp", "src/llama-arch.h", "src/llama.cpp", "llama.cpp")
 """A tree with one of these is llama.cpp's."""
+
+_WRITTEN = (".forkguard", "patchsets", "resolutions")
+_LEVELS = 2
+"""How deep links are looked for: `receipts/<run>`, `nightly/<night>`, `patchsets/<name>/<file>`."""
 
 
 def refuse_inside_any(folder: Path) -> None:
@@ -18,16 +25,52 @@ def refuse_inside_any(folder: Path) -> None:
 
 
 def refuse_inside_fork(folder: Path, repo: GitRepository) -> None:
-    """Raise `UsageProblem` where the folder lies in the fork's own work tree, which forkguard never writes to."""
-    work_tree = repo.work_tree
-    if work_tree is None or not folder.resolve().is_relative_to(work_tree):
+    """Raise `UsageProblem` where the folder lies in the fork's own work tree or git folder; links are followed."""
+    if not _is_inside(folder, repo):
         return
-    sibling = work_tree.with_name(f"{work_tree.name}-forkguard")
+    sibling = _root_of(repo).with_name(f"{_root_of(repo).name}-forkguard")
     raise UsageProblem(
         "this folder is inside the fork's own work tree, which forkguard leaves alone",
         where=str(folder),
-        hint=f"mkdir -p {sibling} && cd {sibling}  then again, with --fork {work_tree}",
+        hint=f"mkdir -p {shlex.quote(str(sibling))} && cd {shlex.quote(str(sibling))}  then again, "
+        f"with --fork {shlex.quote(str(_root_of(repo)))}",
     )
+
+
+def refuse_links_into_fork(root: Path, repo: GitRepository) -> None:
+    """Raise `UsageProblem` where a link in forkguard's folders beside the map (in `root`) leads into the fork.
+
+    forkguard writes a few levels deep in them. A link that dangles counts by its target.
+    """
+    for folder in (root / name for name in _WRITTEN):
+        inside = (path for depth in range(1, _LEVELS + 1) for path in folder.glob("*/" * (depth - 1) + "*"))
+        for path in (folder, *inside):
+            if path.is_symlink() and _is_inside(path, repo):
+                raise UsageProblem(
+                    "this link leads into the fork, which forkguard leaves alone",
+                    where=f"{path} -> {path.resolve()}",
+                    hint=f"rm {shlex.quote(str(path))}  removes the link; what it leads to stays",
+                )
+
+
+def refuse_cache_inside_fork(folders: Iterable[Path], repo: GitRepository) -> None:
+    """Raise `UsageProblem` where the folder of caches or trees lies in the fork."""
+    for folder in folders:
+        if _is_inside(folder, repo):
+            raise UsageProblem(
+                "the folder of caches or trees is inside the fork, which forkguard leaves alone",
+                where=str(folder),
+                hint="name another with `cache` or `trees` in [defaults] of the map, or set XDG_CACHE_HOME",
+            )
+
+
+def _is_inside(folder: Path, repo: GitRepository) -> bool:
+    place = Path(os.path.realpath(folder))  # Path.resolve() raises where links lead round in a circle
+    return any(place.is_relative_to(root) for root in (repo.work_tree, repo.git_dir) if root is not None)
+
+
+def _root_of(repo: GitRepository) -> Path:
+    return repo.work_tree or repo.git_dir
 
 
 def refuse_shallow(repo: GitRepository) -> None:

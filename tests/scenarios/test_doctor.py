@@ -201,6 +201,39 @@ def test_a_map_inside_the_fork(history: MiniHistory) -> None:
     assert told["works"] == ["drift"]
 
 
+def test_a_state_folder_or_a_cache_that_leads_into_the_fork(desk: Path, history: MiniHistory) -> None:
+    (desk / ".forkguard").symlink_to(history.fork.path / ".git/guard")
+    told = doctor(desk, "--for", "port", "--for", "drift", status=1)
+    assert told["blocked"] == [{"verb": "port", "by": ["state folder"]}]
+    assert told["checks"]["state folder"]["found"].startswith("this link leads into the fork")
+
+    (desk / "upstream-map.toml").write_text(MAP + '\n[defaults]\ntrees = "../fork/trees"\n')
+    check = doctor(desk, "--for", "drift", status=1)["checks"]["fork"]
+    assert check["found"].startswith("the folder of caches or trees is inside the fork")
+
+
+def test_a_cache_folder_that_everybody_writes_to(desk: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache/trees").mkdir(parents=True)
+    (desk / "upstream-map.toml").write_text(MAP + '\n[defaults]\ncache = "../cache"\n')
+    assert doctor(desk, *READING, status=0)["checks"]["cache folder"]["level"] == "ok"
+
+    (tmp_path / "cache/trees").chmod(0o1777)
+    check = doctor(desk, *READING, status=0)["checks"]["cache folder"]
+
+    assert (check["level"], check["where"]) == ("note", str(tmp_path / "cache/trees"))
+    assert check["found"] == "everybody on this machine can write to this folder"
+    assert check["fix"].startswith(f"chmod go-w {tmp_path}/cache/trees ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+def test_a_cache_folder_of_another_user(desk: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    os.chown(tmp_path / "cache", 4321, 4321)
+    (desk / "upstream-map.toml").write_text(MAP + '\n[defaults]\ncache = "../cache"\n')
+    check = doctor(desk, *READING, status=0)["checks"]["cache folder"]
+    assert (check["level"], check["found"]) == ("note", "this folder belongs to another user (4321)")
+
+
 def test_a_small_disk(desk: Path, tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", kilobytes=600) as place:
         (desk / "upstream-map.toml").write_text(MAP + f'\n[defaults]\ntrees = "{place}/trees"\n')
