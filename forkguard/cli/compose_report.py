@@ -32,6 +32,7 @@ from forkguard.workflows.report import Shelves, night_files, prepare_report, req
 from forkguard.workflows.wiring import run_wiring
 
 REPORT_NAME = "report"
+HISTORY_NAME = "history.sqlite"
 _WAIT = 60.0
 _LOOKED_AT = 30
 """Nights among which the last candidates are looked for."""
@@ -87,10 +88,11 @@ def open_report(place: ReportPlace, *, sources: bool, talk: Talk) -> Iterator[Re
     """
     shelves = place.shelves()
     require_records(shelves, where=str(place.state))
-    _refuse(place, place.state)
+    for written in (place.state, place.state / HISTORY_NAME):
+        _refuse(place, written)
     titles, remarks = _titles(place)
     found = _sources(place, shelves, talk) if sources else Sources()
-    with open_history(place.state / "history.sqlite") as book:
+    with open_history(place.state / HISTORY_NAME) as book:
         yield prepare_report(
             book, shelves, version=__version__, sources=found, titles=titles,
             remarks=(*remarks, *([book.remark] if book.remark else [])), talk=talk,

@@ -210,6 +210,21 @@ def test_the_forks_work_tree_is_left_alone(full: Path, history: MiniHistory) -> 
     assert fork_as_it_is(history.fork.path) == before
 
 
+@pytest.mark.parametrize("name", [".forkguard", ".forkguard/history.sqlite", ".forkguard/report"])
+def test_a_link_into_the_fork_is_not_followed(name: str, full: Path, history: MiniHistory) -> None:
+    inside = history.fork.path / "docs"
+    if name == ".forkguard":
+        shutil.copytree(full / name, inside / "state")
+        shutil.rmtree(full / name)
+        (full / name).symlink_to(inside / "state")
+    else:
+        (full / name).symlink_to(inside)
+    before = fork_as_it_is(history.fork.path)
+    outcome = forkguard("report", cwd=full)
+    assert outcome.status == 2, outcome.err
+    assert fork_as_it_is(history.fork.path) == before
+
+
 def test_markdown_is_one_document_with_what_failed(full: Path) -> None:
     outcome = forkguard("report", "--format", "markdown", cwd=full)
     assert outcome.status == 0
