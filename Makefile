@@ -37,7 +37,7 @@ format: $(READY) ## Lay the code out as lint wants it
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(READY) ## Ratios against git and other tools; BENCH="build gate" for those that build llama.cpp first
+bench: $(READY) ## Ratios against git and other tools, beside the stored ones; BENCH="build gate" for those that build llama.cpp first
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(READY) ## The pages, in ./site

@@ -14,6 +14,10 @@ from rich.table import Table
 
 RUNS = 5
 TIMEOUT = 300
+NOISE = 1.4
+"""How far apart two runs of one benchmark lie on a machine that does little else."""
+
+_BEGIN, _END = "<!-- make bench: begin -->", "<!-- make bench: end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,48 @@ def median_seconds(
     return statistics.median(times)
 
 
-def show(results: Sequence[Measured], *, into: Path) -> None:
-    """Print the table, and write the same as JSON."""
-    table = Table("what", "seconds", "reference", "seconds", "ratio", "aim", "met")
-    for one in results:
+def show(results: Mapping[str, Measured], *, before: Mapping[str, float], into: Path) -> tuple[str, ...]:
+    """Print the table beside the ratios of `before`, and write the same as JSON; which ones got slower."""
+    slower = tuple(key for key, one in results.items() if got_slower(one.ratio, before.get(key)))
+    table = Table("what", "seconds", "reference", "seconds", "ratio", "baseline", "aim", "met")
+    for key, one in results.items():
+        was = f"{before[key]:.2f}" if key in before else "none"
         table.add_row(
             one.name, f"{one.seconds:.3f}", one.reference, f"{one.reference_seconds:.3f}", f"{one.ratio:.2f}",
-            one.aim, "yes" if one.met else "NO",
+            f"{was} SLOWER" if key in slower else was, one.aim, "yes" if one.met else "NO",
         )  # fmt: skip
     Console().print(table)
     into.parent.mkdir(parents=True, exist_ok=True)
-    into.write_text(json.dumps([asdict(one) | {"ratio": one.ratio} for one in results], indent=2) + "\n")
+    rows = [{"key": key, **asdict(one), "ratio": one.ratio} for key, one in results.items()]
+    into.write_text(json.dumps(rows, indent=2) + "\n")
     Console().print(f"written to {into}")
+    return slower
+
+
+def got_slower(ratio: float, before: float | None) -> bool:
+    """Whether a ratio is further above its baseline than two runs on one machine lie apart.
+
+    >>> got_slower(1.2, 1.0), got_slower(1.6, 1.0), got_slower(1.6, None)
+    (False, True, False)
+    """
+    return before is not None and ratio > before * NOISE
+
+
+def read_baseline(path: Path) -> dict[str, float]:
+    """The stored ratios by benchmark; none where there is no file."""
+    return {str(key): float(value) for key, value in json.loads(path.read_text()).items()} if path.is_file() else {}
+
+
+def record(results: Mapping[str, Measured], *, baseline: Path, page: Path) -> None:
+    """Store these ratios as the baseline, and put the table into the page, between its two marks."""
+    ratios = read_baseline(baseline) | {key: round(one.ratio, 3) for key, one in results.items()}
+    baseline.write_text(json.dumps(ratios, indent=2) + "\n")
+    rows = [
+        f"| {one.name} | {one.seconds:.2f} | {one.reference} | {one.reference_seconds:.2f} | {one.ratio:.2f} "
+        f"| {one.aim}: {'met' if one.met else '**not met**'} |"
+        for one in results.values()
+    ]
+    head = ["| what | seconds | against | seconds | ratio | aim |", "|---|---|---|---|---|---|"]
+    text = page.read_text()
+    start, end = text.index(_BEGIN) + len(_BEGIN), text.index(_END)
+    page.write_text("\n".join([text[:start], *head, *rows, text[end:]]))
