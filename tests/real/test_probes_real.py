@@ -14,6 +14,7 @@ from forkguard.core.probes.drafts import DRAFTS
 from forkguard.core.probes.registry import PROBES
 from tests.support.commands import forkguard
 from tests.support.real_sources import RealSources
+from tests.support.repos import GitFolder
 
 MAP = """\
 [fork]
@@ -52,13 +53,13 @@ DISTINCT = 32
 
 
 @pytest.fixture(scope="module")
-def servers(real_sources: RealSources, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """The server of a ref, built once; one worker at a time builds."""
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], str]:
+    """The server of a fork's ref, built once; one worker at a time builds."""
 
     @functools.cache
-    def of(ref: str) -> str:
+    def of(ref: str, fork: Path) -> str:
         folder = tmp_path_factory.mktemp("build")
-        (folder / "upstream-map.toml").write_text(described(real_sources, ref=ref, arch="llama", word="simple"))
+        (folder / "upstream-map.toml").write_text(described(fork, ref=ref, arch="llama", word="simple"))
         with filelock.FileLock(platformdirs.user_cache_path("forkguard", appauthor=False) / "test-builds.lock"):
             built = forkguard("build", "--format", "json", cwd=folder)
         assert built.status == 0, built.err
@@ -68,9 +69,9 @@ def servers(real_sources: RealSources, tmp_path_factory: pytest.TempPathFactory)
     return of
 
 
-def described(sources: RealSources, *, ref: str, arch: str, word: str) -> str:
+def described(fork: Path, *, ref: str, arch: str, word: str) -> str:
     enum = arch.upper().replace("-", "_")
-    return MAP.format(fork=sources.fork, ref=ref, arch=arch, enum=enum, spec_type=DRAFTS[word].spec_type)
+    return MAP.format(fork=fork, ref=ref, arch=arch, enum=enum, spec_type=DRAFTS[word].spec_type)
 
 
 def gated(folder: Path, map_: str, *, server: str, arch: str, size: str) -> dict[str, Any]:
@@ -106,17 +107,50 @@ def holds(document: dict[str, Any]) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("arch", "word"), [("llama", "simple"), ("qwen35", "mtp")])
 def test_a_plain_draft_and_a_block_that_guesses_ahead(
-    real_sources: RealSources, servers: Callable[[str], str], tmp_path: Path, *, arch: str, word: str
+    real_sources: RealSources, servers: Callable[[str, Path], str], tmp_path: Path, *, arch: str, word: str
 ) -> None:
-    map_ = described(real_sources, ref="production", arch=arch, word=word)
-    holds(gated(tmp_path, map_, server=servers("production"), arch=arch, size="small"))
+    map_ = described(real_sources.fork, ref="production", arch=arch, word=word)
+    holds(gated(tmp_path, map_, server=servers("production", real_sources.fork), arch=arch, size="small"))
 
 
+@pytest.mark.real
 @pytest.mark.full
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("arch", "size", "word"), EVERY)
 def test_every_probe_with_every_draft_that_it_lists(
-    real_sources: RealSources, servers: Callable[[str], str], tmp_path: Path, *, arch: str, size: str, word: str
+    real_sources: RealSources, servers: Callable[[str, Path], str], tmp_path: Path, *, arch: str, size: str, word: str
 ) -> None:
-    map_ = described(real_sources, ref="b10549", arch=arch, word=word)
-    holds(gated(tmp_path, map_, server=servers("b10549"), arch=arch, size=size))
+    map_ = described(real_sources.fork, ref="b10549", arch=arch, word=word)
+    holds(gated(tmp_path, map_, server=servers("b10549", real_sources.fork), arch=arch, size=size))
+
+
+WIDEST = {"lfm2": 15, "nemotron_h": 23}
+"""Draft widths at which the graph of the deep size outgrows the nodes that upstream allows it."""
+
+
+@pytest.mark.real
+@pytest.mark.full
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("arch", list(WIDEST))
+def test_the_deep_size_outgrows_the_node_budget_and_a_larger_one_mends_it(
+    real_sources: RealSources, real_fork: Path, servers: Callable[[str, Path], str], tmp_path: Path, *, arch: str
+) -> None:
+    """Upstream's `graph_max_nodes()` lists neither of the two archs, though both keep states to roll back."""
+    map_ = described(real_sources.fork, ref="b10549", arch=arch, word="dspark").replace("[3]", f"[{WIDEST[arch]}]")
+    document = gated(tmp_path, map_, server=servers("b10549", real_sources.fork), arch=arch, size="deep")
+    crash = {check["name"]: check for check in document["checks"]}["crash"]
+    assert (document["verdict"], crash["class"], crash["trigger"]) == ("fail", "abort", "only with the draft")
+    assert {one["stage"] for one in crash["evidence"]} == {"context"}
+
+    fork = GitFolder(real_fork)
+    fork.git("checkout", "-q", "-B", "mended", "b10549")
+    listed = "model.arch == LLM_ARCH_QWEN35 ||"
+    path = real_fork / "src" / "llama-context.cpp"
+    source = path.read_text()
+    assert source.count(listed) == 1
+    more = " ".join(f"model.arch == LLM_ARCH_{name.upper()} ||" for name in WIDEST)
+    path.write_text(source.replace(listed, f"{listed} {more}"))
+    fork.git("commit", "-q", "-a", "-m", "both archs get the larger node budget")
+    mended = servers("mended", real_fork)
+    document = gated(tmp_path, map_, server=mended, arch=arch, size="deep")
+    assert document["verdict"] == "pass", document["checks"]

@@ -291,7 +291,7 @@ PINNED = {
     "mamba": "5e35a1a2a531",
     "mamba2": "7620546fceaa",
     "mixtral": "4c09cb74a30e",
-    "nemotron_h": "15cd7e6fcab2",
+    "nemotron_h": "389a1aa698e4",
     "phi3": "da1125e90ac4",
     "qwen3": "320e4ed92837",
     "qwen35": "7da02c06aac1",

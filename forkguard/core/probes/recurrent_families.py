@@ -53,6 +53,8 @@ from forkguard.core.probes.parts import (
 
 _PLAIN = ("simple", "ngram-simple")
 _READ = ("simple", "dspark", "dflash", "eagle3", "ngram-simple")
+_ROLLED_BACK = ("dspark", "simple", "dflash", "eagle3", "ngram-simple")
+"""States are rolled back with drafts that ask for it; with the others a server makes checkpoints."""
 _HEADLESS = (
     Entry("attention.head_count", Stored.U32, 0),
     Entry("rope.freq_base", Stored.F32, None),
@@ -90,7 +92,7 @@ LFM2 = Family(
         Size("small", 4, 76, (1, 3), 8, ("conv", "attention")),
         Size("deep", 24, 30, (1, 13), 64),
     ),
-    ("dspark", "simple", "dflash", "eagle3", "ngram-simple", *NGRAMS), head=_LFM2_HEAD,
+    (*_ROLLED_BACK, *NGRAMS), head=_LFM2_HEAD,
     entries=(_sparse_heads(conv=0, attention=KV_HEADS), _LFM2_CACHE),
 )  # fmt: skip
 _SIGMOID_MIXTURE = (*MIXTURE, ROUTER_BIAS)
@@ -102,7 +104,7 @@ LFM2MOE = Family(
         "attention": (ATTN_NORM, FFN_NORM, *_SIGMOID_MIXTURE, *QK_NORMS, *ATTENTION),
     },
     (Size("small", 4, 89),),
-    ("dspark", "simple", "dflash", "eagle3", "ngram-simple"), lead=("dense",), head=_LFM2_HEAD,
+    _ROLLED_BACK, lead=("dense",), head=_LFM2_HEAD,
     entries=(
         _sparse_heads(dense=0, conv=0, attention=KV_HEADS), _LFM2_CACHE, *MIXED, EXPERT_SIZE,
         Entry("leading_dense_block_count", Stored.U32, 1), Entry("expert_gating_func", Stored.U32, 2),
@@ -195,7 +197,7 @@ NEMOTRON_H = Family(
         "feed": (ATTN_NORM, UNGATED_FEED[0], weight("ffn_down", WIDTH, FEED_FORWARD, by=OUT)),
         "attention": (ATTN_NORM, *SHARP_ATTENTION[:-1], weight("attn_output", WIDTH, WIDTH, by=WIDE_OUT)),
     },
-    (Size("small", 8, 48), Size("deep", 24, 28, (1, 13), 64)), _READ,
+    (Size("small", 8, 48), Size("deep", 24, 28, (1, 13), 64)), _ROLLED_BACK,
     entries=(
         _sparse_heads(mamba=0, feed=0, attention=KV_HEADS),
         Entry("feed_forward_length", Stored.ARRAY, PerBlock({"mamba": 0, "feed": FEED_FORWARD, "attention": 0})),
