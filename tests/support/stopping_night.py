@@ -19,7 +19,7 @@ from pathlib import Path
 
 from forkguard.adapters.fetching import UpstreamFetch
 from forkguard.adapters.nights import NightFolder
-from forkguard.cli import compose_nightly
+from forkguard.cli import compose_nightly, compose_nights
 from forkguard.cli.main import invoke
 from forkguard.core.nightly import Night
 from tests.support.stopping import COUNTDOWN, StoppingWorktrees
@@ -107,6 +107,7 @@ def main(desk: Path) -> None:
 
 if __name__ == "__main__":
     setattr(compose_nightly, "NightFolder", StoppingNights)  # noqa: B010  (the doubles take the adapters' places)
+    setattr(compose_nights, "NightFolder", StoppingNights)  # noqa: B010
     setattr(compose_nightly, "Worktrees", StoppingWorktrees)  # noqa: B010
     setattr(compose_nightly, "UpstreamFetch", StoppingFetch)  # noqa: B010
     main(Path(sys.argv[1]))
