@@ -2,14 +2,17 @@
 
 import hashlib
 import logging
+import mmap
+import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import gguf
 import numpy as np
 
 from forkguard.adapters.files import write_atomic
+from forkguard.core.gguf_header import ModelHeader, parse_header
 from forkguard.core.probes.models import Key, Model, Stored
 from forkguard.errors import CouldNotWork
 
@@ -54,25 +57,22 @@ def _plain(key: Key) -> object:
     return list(key.value) if key.stored is Stored.ARRAY and not isinstance(key.value, (int, float)) else key.value
 
 
-@dataclass(frozen=True, slots=True)
-class ModelHeader:
-    """What the head of a model file says: architecture, name, and the names of its tensors."""
-
-    arch: str
-    name: str
-    tensors: tuple[str, ...]
-
-
 def read_header(path: Path) -> ModelHeader:
     """The header of the model file, or `CouldNotWork` for a file that is no (whole) GGUF file."""
     try:
-        reader = gguf.GGUFReader(path)
-        fields = {name: reader.get_field(name) for name in ("general.architecture", "general.name")}
-        arch, name = (str(field.contents()) if field else "" for field in fields.values())
-        return ModelHeader(arch, name, tuple(tensor.name for tensor in reader.tensors))
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        with path.open("rb") as file, _mapped(file) as data:
+            return parse_header(data, {int(kind): size for kind, size in gguf.GGML_QUANT_SIZES.items()})
     except OSError as error:
         raise CouldNotWork(f"the model file cannot be read: {error.strerror}", where=str(path)) from error
-    except (ValueError, KeyError, IndexError, OverflowError, MemoryError, TypeError) as error:
+    except ValueError as error:
         raise CouldNotWork(
             f"this is not a whole GGUF model file: {error}", where=str(path), hint="fetch or write the file again"
         ) from error
+
+
+def _mapped(file: BinaryIO) -> mmap.mmap:
+    if os.fstat(file.fileno()).st_size == 0:
+        raise ValueError("it is empty")
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

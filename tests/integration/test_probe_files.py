@@ -1,7 +1,9 @@
 """Probe files on disk: the same bytes always, small, readable, and written whole or not at all."""
 
+import os
 from pathlib import Path
 
+import gguf
 import pytest
 
 from forkguard.adapters.gguf_files import read_header, write_model
@@ -48,6 +50,12 @@ def test_the_header_reads_back(tmp_path: Path) -> None:
     assert {"fc.weight", "markov_w1.weight", "markov_w2.weight", "conf_proj.weight"} <= set(draft.tensors)
 
 
+def test_the_header_is_the_one_that_the_gguf_package_reads(tmp_path: Path) -> None:
+    for file in lfm2(tmp_path):
+        reader = gguf.GGUFReader(file.path)
+        assert read_header(Path(file.path)).tensors == tuple(tensor.name for tensor in reader.tensors)
+
+
 @pytest.mark.parametrize("kept", [0, 3, 40, 2_000])
 def test_what_is_no_whole_model_file_is_said(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "cut.gguf"
@@ -56,6 +64,12 @@ def test_what_is_no_whole_model_file_is_said(tmp_path: Path, kept: int) -> None:
     with pytest.raises(CouldNotWork, match="not a whole GGUF model file") as caught:
         read_header(path)
     assert caught.value.where == str(path)
+
+
+def test_a_pipe_in_the_place_of_a_model_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    with pytest.raises(CouldNotWork, match="it is no file"):
+        read_header(tmp_path / "pipe.gguf")
 
 
 def test_a_missing_model_file_is_said(tmp_path: Path) -> None:
