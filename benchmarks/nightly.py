@@ -21,13 +21,13 @@ def night_with_nothing_new() -> Measured:
             ["git", "-C", fork, "update-ref", "refs/heads/master", ground.onto], check=True, timeout=TIMEOUT
         )
         with (ground.folder / "upstream-map.toml").open("a") as file:
-            file.write("\n[nightly]\nbuild = false\n")
+            file.write("\n[nightly]\nbuild = false\nreport = false\n")
         first = _record(ground.folder)
         if _record(ground.folder)["reused"] != first["id"]:
             raise SystemExit("the second night did not take over the results of the first")
         ours = median_seconds([_NIGHT], cwd=ground.folder)
         theirs = median_seconds([["git", "-C", fork, "fetch", "--quiet", "upstream"]], cwd=ground.folder)
-    name = f"a night with nothing new, {PATCHES} patches"
+    name = f"a night with nothing new, {PATCHES} patches, without pages"
     return Measured(name, ours, "git fetch that brings nothing", theirs, aim=f"under {AIM:g} s", met=ours < AIM)
 
 

@@ -111,6 +111,16 @@ def write_site(place: ReportPlace, report: ReportInput, folder: Path | None) -> 
         return chosen, swap_in(chosen, pages, marker=MARKER)
 
 
+def renew_report(place: ReportPlace, talk: Talk) -> None:
+    """Write the pages anew after a night; what is in the way is said, and changes nothing about the night."""
+    try:
+        with open_report(place, sources=True, talk=talk) as report:
+            folder, _ = write_site(place, report, None)
+        talk.note(f"the pages: {folder / 'index.html'}")
+    except ForkguardError as error:
+        talk.note(f"the pages could not be written: {error.what} ({error.where}); forkguard report  tries again")
+
+
 def _refuse(place: ReportPlace, folder: Path) -> None:
     if place.fork is None:
         return

@@ -54,7 +54,8 @@ def command(
     Fetches upstream into refs of forkguard's own, looks for commits that no patchset covers, compares the watched
     archs, replays the stack in memory, and where it applies makes the branch forkguard/candidate/DATE, builds it and
     gates it beside upstream. Your branches, index, work tree and remote-tracking refs stay as they are, and nothing
-    is pushed unless [nightly] push of the map names a branch. Each night leaves a record under .forkguard/nightly.
+    is pushed unless [nightly] push of the map names a branch. Each night leaves a record under .forkguard/nightly,
+    and renews the pages of `forkguard report`.
 
     \b
     Examples:
@@ -81,7 +82,16 @@ def command(
             text = write_night(night) if format_ == "json" else nightly_markdown(night)
     tell_github(night)
     deliver(text, output=output)
+    if place.map.nightly.report:
+        _write_pages(place.map_path, fork, verbose=verbose, color=color)
     return int(EXITS[night.verdict])
+
+
+def _write_pages(map_path: Path, fork: Path | None, *, verbose: bool, color: bool | None) -> None:
+    from forkguard.cli.compose_report import renew_report, report_place  # noqa: PLC0415  (what draws pages loads slowly)
+
+    with ConsoleTalk(color=color, verbose=verbose) as talk:
+        renew_report(report_place(map_file=map_path, fork=fork), talk)
 
 
 def _check_words(install: str | None, *, write: bool, at: str | None, fresh: bool, format_: str) -> None:

@@ -202,6 +202,7 @@ class NightlyTable(Table):
     baseline: Text | None = None
     build: bool = True
     gate: bool = True
+    report: bool = True
     keep_trees: Count | None = None
     keep_candidates: Count | None = None
     push: PushTable | None = None

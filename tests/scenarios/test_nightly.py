@@ -370,3 +370,17 @@ def test_status_does_not_pass_a_damaged_record_over(nights: Nights) -> None:
     outcome = nights.queue.desk.run("status")
     assert outcome.status == 3
     assert outcome.told()[0].startswith("the record of a night is damaged")
+
+
+def test_a_night_renews_the_pages_and_loses_nothing_where_it_cannot(nights: Nights) -> None:
+    nights.settings("build = false\nreport = true")
+    night = nights.night(status=0)
+    folder = nights.desk / ".forkguard" / "report"
+    assert f"nights/{night['id']}.html" in (folder / "index.html").read_text()
+    for page in sorted(folder.rglob("*"), reverse=True):
+        page.rmdir() if page.is_dir() else page.unlink()
+    (folder / "mine.txt").write_text("no report\n")
+    outcome = nights.run()
+    assert outcome.status == 0
+    assert "the pages could not be written" in outcome.err
+    assert [path.name for path in folder.iterdir()] == ["mine.txt"]

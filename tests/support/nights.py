@@ -60,7 +60,8 @@ class Nights:
         return document
 
     def settings(self, text: str) -> None:
-        """Replace `[nightly]` of the map."""
+        """Replace `[nightly]` of the map; without pages, unless it says otherwise."""
+        text = text if "report = " in text else f"{text}\nreport = false"
         path = self.desk / "upstream-map.toml"
         path.write_text(path.read_text().partition("\n[nightly]")[0] + f"\n[nightly]\n{text}\n")
 

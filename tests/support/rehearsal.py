@@ -73,6 +73,7 @@ slots = [1]
 
 [nightly]
 build = %(build)s
+report = false
 """
 _SUBJECT = "ours: "
 _DAYS = {10615: 26, 10705: 27, 10883: 28, 11104: 29, 11434: 30}
