@@ -16,6 +16,7 @@ from forkguard.core import map_models
 from forkguard.errors import ExitCode
 from tools.command_tree import CommandPage, Paragraph, pages, paragraphs
 from tools.manpages import man_page, write_pages
+from tools.mkdocs_hook import on_page_content
 from tools.reference import SCHEMAS, reference_pages
 
 REFERENCE = reference_pages()
@@ -125,6 +126,13 @@ def test_a_man_page_for_each_command_without_a_warning(tmp_path: Path) -> None:
         [groff, "-man", "-ww", "-z", "-K", "utf8", *written], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_option_in_running_text_is_kept_in_one_piece_and_code_blocks_are_left_alone() -> None:
+    kept = '<code>forkguard drift <span class="option">--arch</span> lfm2 <span class="option">-v</span></code>'
+    assert on_page_content("<code>forkguard drift --arch lfm2 -v</code> a-b") == kept + " a-b"
+    for same in ("<pre><span></span><code>x --arch\n</code></pre>", "<code>draft-dspark</code>", "<p>--arch</p>"):
+        assert on_page_content(same) == same
 
 
 def test_what_a_man_page_holds() -> None:
