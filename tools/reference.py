@@ -190,7 +190,7 @@ def _rules(rules: tuple[Rule, ...]) -> Iterator[str]:
             "Needed by": ", ".join(rule.drafts),
             "Given, needed": f"{rule.given}, {rule.needs}" if rule.given else "",
             "Place": f"`{rule.symbol}`" if rule.symbol else "",
-            "In the log": f"`{rule.log}`" if rule.log else "",
+            "In the log": " or ".join(f"`{log}`" for log in rule.logs),
             "Mend": escaped(rule.mend),
             "Pull requests": ", ".join(f"#{pull}" for pull in rule.pulls),
             "Exempt": ", ".join(sorted(rule.exempt)),

@@ -199,11 +199,11 @@ def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect
         rules=rules,
         ledger=project_ledger(project, today=today),
     )
-    logs = {rule.id: rule.log for rule in rules}
-    return tuple(_suspect(finding, logs.get(finding.rule, "")) for finding in report.findings if finding.arch == arch)
+    logs = {rule.id: rule.logs for rule in rules}
+    return tuple(_suspect(finding, logs.get(finding.rule, ())) for finding in report.findings if finding.arch == arch)
 
 
-def _suspect(finding: Finding, log: str) -> Suspect:
+def _suspect(finding: Finding, logs: tuple[str, ...]) -> Suspect:
     commit = finding.upstream.commit if finding.upstream is not None else None
     place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
     show = f"forkguard drift --arch {finding.arch}"
@@ -211,7 +211,7 @@ def _suspect(finding: Finding, log: str) -> Suspect:
         finding.id,
         finding.title,
         str(finding.severity),
-        log,
+        logs,
         commit.pull if commit is not None else None,
         place,
         mend=finding.fix or show,

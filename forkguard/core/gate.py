@@ -264,14 +264,14 @@ class Arm:
 class Suspect:
     """A drift finding that can explain a red gate.
 
-    `log` is what a server logs when it is the cause ("" where it says nothing). `mend` says what mends it,
-    `command` is what to type: that, or what tells more.
+    `logs` are what a server logs when it is the cause, one of them each time (none where it says nothing). `mend`
+    says what mends it, `command` is what to type: that, or what tells more.
     """
 
     finding: str
     title: str
     severity: str
-    log: str
+    logs: tuple[str, ...]
     pull: int | None
     place: str
     mend: str

@@ -107,7 +107,7 @@ def _upstream_alone(upstream: Sequence[tuple[Arm, Trouble]]) -> str:
 
 def _explains(suspect: Suspect, trouble: Trouble) -> bool:
     told = (trouble.text, *trouble.before, *trouble.after)
-    return bool(suspect.log) and any(suspect.log in line for line in told)
+    return any(log in line for log in suspect.logs for line in told)
 
 
 def _evidence(arm: Arm, trouble: Trouble, arms: Sequence[Arm]) -> Mapping[str, object]:

@@ -20,9 +20,9 @@ _NEEDED = {
     "pair": {"if", "then"},
     "consensus": {"if", "then", "share"},
 }
-_TEXTS = ("id", "form", "title", "severity", "why", "log", "mend", "query", "loop", "symbol", "if", "then", "among")
+_TEXTS = ("id", "form", "title", "severity", "why", "mend", "query", "loop", "symbol", "if", "then", "among")
 _LISTS = ("drafts", "exempt", "pulls")
-FIELDS = {*_TEXTS, *_LISTS, "block", "share"}
+FIELDS = {*_TEXTS, *_LISTS, "log", "block", "share"}
 """Every key that a rule may have."""
 _ID = re.compile(r"[a-z][a-z0-9-]*")
 RESERVED = "statement"
@@ -119,7 +119,7 @@ def _rule(table: Mapping[str, Any], place: _Place) -> Rule:
         raise place.wrong(f"severity is {table['severity']!r}, not one of {', '.join(severities)}", "severity")
     rule = Rule(
         id=table["id"], form=table["form"], title=_one_line(table["title"]), severity=Severity(table["severity"]),
-        why=_one_line(table["why"]), log=table.get("log", ""), drafts=tuple(table.get("drafts", ())),
+        why=_one_line(table["why"]), logs=_logs(table.get("log", ()), place), drafts=tuple(table.get("drafts", ())),
         mend=_one_line(table.get("mend", "")), pulls=tuple(PullNumber(pull) for pull in table.get("pulls", ())),
         exempt=frozenset(table.get("exempt", ())), query=table.get("query", ""), loop=table.get("loop", ""),
         block=table.get("block", False), symbol=table.get("symbol", ""), given=table.get("if", ""),
@@ -152,6 +152,14 @@ def _check_types(table: Mapping[str, Any], place: _Place) -> None:
         item = int if key == "pulls" else str
         if isinstance(value, list) and not all(type(each) is item for each in value):
             raise place.wrong(f"{key} is {value!r}, not a list of {'numbers' if item is int else 'strings'}", key)
+
+
+def _logs(value: object, place: _Place) -> tuple[str, ...]:
+    """One text ("" for none), or a list of them. An empty one in a list would be found in every line."""
+    texts = ((value,) if value else ()) if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise place.wrong(f"log is {value!r}, not a text of the server's log or a list of such texts", "log")
+    return tuple(texts)
 
 
 def _share(value: object, place: _Place) -> float:

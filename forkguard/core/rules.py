@@ -28,8 +28,8 @@ class Rule:
     """One wiring rule; `docs/rules.md` says what each field means.
 
     `block`: a match stands for the statements around it that came with it. `exempt`: archs that do the
-    same in another way. `among`: the feature (a rule's id) of the archs to which this one matters. `log`: the
-    text that a violation leaves in the server's log.
+    same in another way. `among`: the feature (a rule's id) of the archs to which this one matters. `logs`: the
+    texts that a violation leaves in the server's log, one of them each time.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Rule:
     title: str
     severity: Severity
     why: str
-    log: str = ""
+    logs: tuple[str, ...] = ()
     drafts: tuple[str, ...] = ()
     mend: str = ""
     pulls: tuple[PullNumber, ...] = ()

@@ -84,7 +84,7 @@ def _invocation(report: DriftReport) -> dict[str, Any]:
 def _rule(rule: Rule) -> dict[str, Any]:
     parts = [
         rule.why,
-        f"In the server's log: {rule.log}" if rule.log else "",
+        f"In the server's log: {' or: '.join(rule.logs)}" if rule.logs else "",
         f"Mend: {rule.mend}" if rule.mend else "",
     ]
     return {

@@ -68,7 +68,7 @@ PORT = PortReport(
 )  # fmt: skip
 
 ABORT = Trouble(Failure.ABORT, GateStage.FIRST_DECODE, "ASSERT(line[il] != nullptr) failed", "x.cpp:1", "SIGABRT")
-SUSPECT = Suspect("x", "missing: the line", "crash", "ASSERT", PULL, f"{PATH}:9", "fg port 27383", "fg port 27383")
+SUSPECT = Suspect("x", "missing: the line", "crash", ("ASSERT",), PULL, f"{PATH}:9", "fg port 27383", "fg port 27383")
 CRASHED = Check(CheckName.CRASH, Verdict.FAIL, "abort", "it aborted", suspects=(SUSPECT,))
 ALIVE = Check(CheckName.LIVENESS, Verdict.PASS, None, "accepted draft tokens: draft-3 7 of 9")
 IDENTICAL = Check(CheckName.DETERMINISM, Verdict.PASS, "identical", "20 texts with the draft are the same")

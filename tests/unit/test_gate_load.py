@@ -16,10 +16,12 @@ from forkguard.core.gate import (
     GateStage,
     Misbehaved,
     ServerEnd,
+    Suspect,
     Trouble,
     Verdict,
 )
 from forkguard.core.gatechecks import judge
+from forkguard.core.gatecrash import crash
 from forkguard.core.gateload import name_unclaimed, told_load
 from forkguard.core.gatetrouble import diagnose
 from forkguard.core.logfacts import Fallback
@@ -114,13 +116,15 @@ def test_the_child_of_a_router_is_named() -> None:
     assert (trouble.failure, trouble.stage, trouble.child) == (Failure.ABORT, GateStage.FIRST_DECODE, 812)
 
 
-def fallback(log: bytes, *, quiet_log: bytes = b"", drafted: int = 5, fails: bool = False) -> Check:
+def fallback(
+    log: bytes, *, quiet_log: bytes = b"", drafted: int = 5, fails: bool = False, head: bytes = VERBOSE
+) -> Check:
     answer = Answer((1, 2, 3), "x", ((), (), ()), drafted, drafted and 1, {})
     arms = [
         Arm(plan, ("x",), (Asked("one", answer, 1.0),), replace(END, log=parse(text)), None, 1.0)
         for plan, text in (
             (ArmPlan("draft-3", PROMPTS, width=3), quiet_log),
-            (ArmPlan("draft-3-verbose", PROMPTS, width=3, verbose=True), VERBOSE + log),
+            (ArmPlan("draft-3-verbose", PROMPTS, width=3, verbose=True), head + log),
         )
     ]
     settings = GateSettings("heron", near_tie=0.05, probe=True, checks=(CheckName.FALLBACK,), fallback_fails=fails)
@@ -128,9 +132,9 @@ def fallback(log: bytes, *, quiet_log: bytes = b"", drafted: int = 5, fails: boo
     return check
 
 
+CLAMPED = b"0.00.004.000 W ctx: n_rs_seq=3 requested but the model cannot; clamping to 0\n"
 FALLBACKS = {
     Fallback.CHECKPOINTS: b"0.00.004.000 W srv  load: speculative decoding will use checkpoints",
-    Fallback.ROLLBACK_CLAMPED: b"0.00.004.000 W ctx: n_rs_seq=3 requested but the model cannot; clamping to 0",
     Fallback.ROLLBACK_DISABLED: b"0.00.004.000 W x: recurrent state rollback is not compatible with 'x' - disabling",
     Fallback.DRAFT_DROPPED: b"0.00.004.000 W srv: draft model 'x' will not be used",
     Fallback.FLASH_ATTENTION_OFF: b"0.00.004.000 W ctx: Flash Attention was auto, set to disabled",
@@ -147,6 +151,14 @@ def test_each_fallback_is_told_with_its_line_from_whichever_log(kind: Fallback) 
     assert fallback(line, fails=True).verdict is Verdict.FAIL
 
 
+def test_a_clamped_rollback_counts_with_checkpoints_or_where_no_log_could_tell_of_them() -> None:
+    """A model of attention alone keeps no state that a checkpoint would restore."""
+    both = fallback(CLAMPED + FALLBACKS[Fallback.CHECKPOINTS] + b"\n")
+    assert (both.kind, both.detail.partition("(")[2]) == (Fallback.CHECKPOINTS, "also rollback-clamped)")
+    assert fallback(CLAMPED).kind is None
+    assert fallback(CLAMPED, head=b"").kind is Fallback.ROLLBACK_CLAMPED
+
+
 def test_all_layers_on_the_gpu_are_no_fallback() -> None:
     assert fallback(b"0.00.004.000 I load_tensors: offloaded 33/33 layers to GPU\n").kind is None
 
@@ -156,3 +168,22 @@ def test_no_acceptance_line_says_that_no_drafts_ran() -> None:
     assert (idle.verdict, idle.kind) == (Verdict.INCONCLUSIVE, Fallback.NO_ACCEPTANCE)
     line = b"0.00.005.000 I slot: draft acceptance = 0.00000 (    0 accepted /     9 generated), mean len =  1.00\n"
     assert fallback(line, drafted=0).kind is None
+
+
+@pytest.mark.parametrize(
+    ("aborts", "explained"),
+    [
+        (b"pot.c:7: GGML_ASSERT(pool) failed\n", True),
+        (b"pot.c:9: GGML_ASSERT((int)size >= nodes) failed\n", True),
+        (b"pot.c:9: GGML_ASSERT(lid) failed\n", False),
+    ],
+)
+def test_drift_explains_an_abort_by_any_of_the_texts_that_its_rule_names(aborts: bytes, *, explained: bool) -> None:
+    suspect = Suspect(
+        "x/budget/1", "missing", "crash", ("GGML_ASSERT(pool)", ">= nodes"), 7, "pot.c:1", "port", "port"
+    )
+    silent = replace(suspect, finding="x/other/1", logs=())
+    arm = Arm(ArmPlan("draft-3", PROMPTS, width=3), ("x",), (), END, failed(aborts, signal="SIGABRT"), 1.0)
+    found = crash([arm], [], [suspect, silent])
+    assert found.verdict is Verdict.FAIL
+    assert [one.finding for one in found.suspects] == (["x/budget/1"] if explained else [])

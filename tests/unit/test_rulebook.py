@@ -71,6 +71,13 @@ def test_a_disabled_rule_is_not_there_and_an_unknown_one_is_refused() -> None:
         ('form = "statement"', 'form = "statement"\nloop = "("', 8, "loop cannot be read"),
         ('form = "statement"', 'form = "statement"\nblock = 1', 8, "block is 1, which is not of its type"),
         ('form = "statement"', 'form = "statement"\npulls = [true]', 8, "not a list of numbers"),
+        ('form = "statement"', 'form = "statement"\nlog = ["x", ""]', 8, "log is ['x', ''], not a text of the"),
+        (
+            'form = "statement"',
+            'form = "statement"\nlog = 1',
+            8,
+            "log is 1, not a text of the server's log or a list",
+        ),
         ('form = "statement"', 'form = "statement"\namong = "layer-inptu"', 8, "among = 'layer-inptu' is no rule"),
     ],
 )
@@ -80,6 +87,26 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, line: int, said: s
     assert said in problem.what
     assert problem.what.startswith("rule ")
     assert problem.where == f"m.toml:{line}"
+
+
+@pytest.mark.parametrize(
+    ("line", "logs"),
+    [("", ()), ('log = ""', ()), ('log = "one"', ("one",)), ('log = ["one", "two"]', ("one", "two"))],
+)
+def test_a_rule_names_one_text_of_the_log_or_several(line: str, logs: tuple[str, ...]) -> None:
+    (rule,) = read_rules(f"{OWN}{line}\n", name="x.toml")
+    assert rule.logs == logs
+
+
+def test_the_node_budget_aborts_with_two_texts() -> None:
+    logs = {rule.id: rule.logs for rule in bundled_rules()}
+    assert logs["node-budget-registry"] == logs["rollback-without-node-budget"]
+    told = (
+        "GGML_ASSERT(obj_new) failed",
+        "GGML_ASSERT((int)sched->hash_set.size >= measure_graph->n_nodes + measure_graph->n_leafs) failed",
+    )
+    for text in told:
+        assert any(log in text for log in logs["node-budget-registry"])
 
 
 def test_a_pair_needs_features_that_rules_define() -> None:
