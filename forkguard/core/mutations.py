@@ -18,7 +18,7 @@ SOURCE_FOLDERS = ("src", "common", "tools/server")
 """Where mutations look for their subjects."""
 
 FEWEST = 6
-"""A self-test of all mutations in which fewer ran proves nothing."""
+"""A self-test of all mutations in which the gate was red for fewer proves nothing."""
 
 ENOUGH_DECODES = 8
 """Decodes that a server makes before the null pointer is used: more than loading takes, fewer than one answer."""

@@ -11,9 +11,13 @@ from forkguard.errors import UsageProblem
 
 
 class Outcome(StrEnum):
-    """What came of one mutation; only `caught` counts for the gate, and `not-run` counts for nothing."""
+    """What came of one mutation. `caught` is a red gate of the expected class; `not-run` counts for nothing.
+
+    `not-green`: the gate said what it must, which is no more than that it has no verdict.
+    """
 
     CAUGHT = "caught"
+    NOT_GREEN = "not-green"
     OTHERWISE = "otherwise"
     MISSED = "missed"
     NOT_RUN = "not-run"
@@ -49,7 +53,8 @@ class Trial:
 class SelfTestReport:
     """A whole self-test. `controls` are the gates of the tree itself; without a pass of theirs nothing is shown.
 
-    `chosen` says that the user named the mutations: then each of these must run, and else at least `fewest`.
+    `chosen` says that the user named the mutations: then each of these must run, and else the gate must be red for at
+    least `fewest`.
     """
 
     arch: str
@@ -67,14 +72,19 @@ class SelfTestReport:
         return tuple(trial for trial in self.trials if trial.outcome is not Outcome.NOT_RUN)
 
     @property
+    def red(self) -> tuple[Trial, ...]:
+        """The mutations for which the gate was red as it must."""
+        return tuple(trial for trial in self.trials if trial.outcome is Outcome.CAUGHT)
+
+    @property
     def verdict(self) -> Verdict:
-        """`pass` where every mutant that ran was caught and enough of them ran."""
+        """`pass` where the gate let no mutant through, and was red often enough."""
         if not self.controls or self.controls[0].verdict is not Verdict.PASS:
             return Verdict.INCONCLUSIVE
         if any(trial.outcome.failed for trial in self.trials):
             return Verdict.FAIL
-        needed = len(self.trials) if self.chosen else self.fewest
-        return Verdict.PASS if self.trials and len(self.ran) >= needed else Verdict.INCONCLUSIVE
+        enough = len(self.ran) == len(self.trials) if self.chosen else len(self.red) >= self.fewest
+        return Verdict.PASS if self.trials and enough else Verdict.INCONCLUSIVE
 
 
 def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
@@ -107,7 +117,8 @@ def judged(mutation: Mutation, report: GateReport) -> tuple[Outcome, str]:
     if report.verdict is Verdict.PASS:
         return Outcome.MISSED, said(report)
     if check is not None and check.verdict in wanted.verdicts and check.kind in wanted.kinds:
-        return Outcome.CAUGHT, said(report, wanted.check)
+        red = check.verdict is Verdict.FAIL
+        return Outcome.CAUGHT if red else Outcome.NOT_GREEN, said(report, wanted.check)
     return Outcome.OTHERWISE, said(report)
 
 

@@ -26,6 +26,7 @@ def self_test_json(report: SelfTestReport) -> str:
             "controls": [_gated(gated) for gated in report.controls],
             "mutations": [_trial(trial) for trial in report.trials],
             "ran": len(report.ran),
+            "red": len(report.red),
             "needed": len(report.trials) if report.chosen else report.fewest,
             "chosen": report.chosen,
             "seconds": round(report.seconds, 1),
@@ -84,8 +85,9 @@ def _row(trial: Trial) -> tuple[str, ...]:
 
 
 def _verdict(report: SelfTestReport) -> str:
-    ran, caught = len(report.ran), sum(trial.outcome is Outcome.CAUGHT for trial in report.trials)
-    of = f"{caught} of {counted(ran, 'mutation')} caught, {len(report.trials) - ran} not run"
+    ran, idle = len(report.ran), sum(trial.outcome is Outcome.NOT_GREEN for trial in report.trials)
+    of = f"{len(report.red)} of {counted(ran, 'mutation')} caught, " + (f"{idle} not green, " if idle else "")
+    of += f"{len(report.trials) - ran} not run"
     if report.chosen:
         of += "; only those that were named"
     took = f"{report.seconds:.0f} s"
@@ -95,7 +97,7 @@ def _verdict(report: SelfTestReport) -> str:
         return f"self-test FAILED: {of}: the gate lets through what it must not; {took}"
     if not report.trials:
         return f"self-test INCONCLUSIVE: the tree itself does not pass, so a red mutant would show nothing; {took}"
-    return f"self-test INCONCLUSIVE: {of}: too few ran to show that the gate works; {took}"
+    return f"self-test INCONCLUSIVE: {of}: too few ran to a red gate to show that it works; {took}"
 
 
 def bisect_json(report: BisectReport) -> str:

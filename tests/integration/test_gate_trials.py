@@ -192,7 +192,9 @@ def test_every_mutant_is_a_commit_on_the_forks_and_no_ref_moves(queue: Queue) ->
 
     report = self_tested(queue, gate)
     assert report.verdict is Verdict.PASS
-    assert [trial.outcome for trial in report.trials] == [Outcome.CAUGHT] * len(MUTATIONS)
+    assert {trial.mutation.name: trial.outcome for trial in report.trials} == {
+        each.name: Outcome.NOT_GREEN if each.name == "draft-never-accepted" else Outcome.CAUGHT for each in MUTATIONS
+    }
     mutants = [(commit, mutation) for commit, mutation in asked if commit != tip]
     assert [mutation for _, mutation in mutants] == list(MUTATIONS)
     assert {queue.fork.git("rev-parse", f"{commit}^") for commit, _ in mutants} == {tip}

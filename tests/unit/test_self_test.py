@@ -37,7 +37,9 @@ PASS = Gated(Verdict.PASS, "pass", "a.json")
         ("slot-not-written", CORRUPT, Outcome.CAUGHT, "determinism: corruption"),
         ("slot-not-written", BATCH, Outcome.OTHERWISE, "determinism: batch-shape"),
         ("slot-not-written", {"determinism": (Verdict.PASS, "near-tie")}, Outcome.MISSED, "pass (near-tie)"),
-        ("draft-never-accepted", IDLE, Outcome.CAUGHT, "liveness: none-accepted"),
+        ("draft-never-accepted", IDLE, Outcome.NOT_GREEN, "liveness: none-accepted"),
+        ("draft-never-accepted", {"liveness": (Verdict.FAIL, "none-accepted")}, Outcome.CAUGHT,
+         "liveness: none-accepted"),
         ("draft-never-accepted", ABORT, Outcome.OTHERWISE, "crash: abort"),
         ("slot-not-written", IDLE, Outcome.OTHERWISE, "liveness: none-accepted"),
         ("rollback-unregistered", {"fallback": (Verdict.FAIL, "checkpoints")}, Outcome.CAUGHT,
@@ -62,6 +64,7 @@ def report(outcomes: list[Outcome], *, control: Gated = PASS, chosen: bool = Fal
 
 
 CAUGHT, MISSED, OTHERWISE, NOT_RUN = Outcome.CAUGHT, Outcome.MISSED, Outcome.OTHERWISE, Outcome.NOT_RUN
+IDLE_DRAFT = Outcome.NOT_GREEN
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,9 @@ CAUGHT, MISSED, OTHERWISE, NOT_RUN = Outcome.CAUGHT, Outcome.MISSED, Outcome.OTH
     [
         ([CAUGHT] * 6 + [NOT_RUN], False, Verdict.PASS, "PASSED: 6 of 6 mutations caught, 1 not run"),
         ([CAUGHT] * 5 + [NOT_RUN] * 2, False, Verdict.INCONCLUSIVE, "too few ran"),
+        ([CAUGHT] * 6 + [IDLE_DRAFT], False, Verdict.PASS, "PASSED: 6 of 7 mutations caught, 1 not green, 0 not run"),
+        ([CAUGHT] * 5 + [IDLE_DRAFT] * 2, False, Verdict.INCONCLUSIVE, "5 of 7 mutations caught, 2 not green"),
+        ([IDLE_DRAFT], True, Verdict.PASS, "PASSED: 0 of 1 mutation caught, 1 not green, 0 not run"),
         ([CAUGHT] * 12 + [MISSED], False, Verdict.FAIL, "FAILED: 12 of 13 mutations caught"),
         ([CAUGHT] * 12 + [OTHERWISE], False, Verdict.FAIL, "FAILED: 12 of 13 mutations caught"),
         ([MISSED], False, Verdict.FAIL, "FAILED: 0 of 1 mutation caught"),
@@ -77,7 +83,7 @@ CAUGHT, MISSED, OTHERWISE, NOT_RUN = Outcome.CAUGHT, Outcome.MISSED, Outcome.OTH
         ([], True, Verdict.INCONCLUSIVE, "does not pass"),
     ],
 )
-def test_a_self_test_passes_only_where_enough_ran_and_all_were_caught(
+def test_a_self_test_passes_only_where_the_gate_was_red_often_enough_and_let_nothing_through(
     outcomes: list[Outcome], *, chosen: bool, verdict: Verdict, words: str
 ) -> None:
     made = report(outcomes, chosen=chosen)
