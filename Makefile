@@ -6,12 +6,13 @@ VENV   := .venv
 READY  := $(VENV)/.ready
 BIN    := $(VENV)/bin
 RELEASE := build/release
+TRIALS := build/trials
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := forkguard tests benchmarks tools
 COMMITTED = $$(git log -1 --format=%ct)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-real test-full test-pythons lint format bench docs man dist sbom audit lock clean
+.PHONY: help demo test test-real test-full test-pythons fuzz lint format bench docs man dist sbom audit lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -27,6 +28,11 @@ test-real: $(READY) ## On real llama.cpp sources (downloaded once, then cached)
 
 test-full: $(READY) ## Every test there is, however long
 	@$(BIN)/pytest -n auto
+
+fuzz: $(TRIALS)/.ready ## Bytes made by atheris for every parser, 20 s each; FUZZ="--seconds 300 mail patch" for some, longer
+	@$(PIP) --python $(TRIALS)/bin/python install --no-deps --only-binary :all: $(ATHERIS) || { \
+	  echo "There is no wheel of $(ATHERIS) for $$($(TRIALS)/bin/python -V): make PYTHON=python3.12 fuzz" >&2; exit 1; }
+	@$(TRIALS)/bin/python -m tests.fuzz $(FUZZ)
 
 lint: $(READY) ## ruff and mypy, strict
 	@$(BIN)/ruff format --check $(SOURCES)
@@ -67,10 +73,12 @@ audit: $(RELEASE)/.ready ## Known weaknesses in the locked packages (asks a serv
 test-pythons: dist ## The built wheel on every Python from 3.11 on that is here
 	@$(BIN)/python -m tools.pythons dist/*.whl
 
+ATHERIS := atheris==3.0.0
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 lock: ## Choose package versions anew (needs uv)
 	uv pip compile pyproject.toml --group dev --group docs --group build $(LOCKED) --upgrade -o requirements.lock
 	uv pip compile --group pyproject.toml:release $(LOCKED) --upgrade -o requirements-release.lock
+	uv pip compile --group pyproject.toml:trials $(LOCKED) --upgrade -c requirements.lock -o requirements-trials.lock
 
 clean: ## Remove what the other targets made here
 	rm -rf $(VENV) site build dist forkguard/_version.py *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -78,6 +86,13 @@ clean: ## Remove what the other targets made here
 $(RELEASE)/.ready: requirements-release.lock
 	@$(PYTHON) -m venv --clear $(RELEASE)
 	@$(RELEASE)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-release.lock
+	@touch $@
+
+$(TRIALS)/.ready: requirements.lock requirements-trials.lock pyproject.toml | $(READY)
+	@$(PYTHON) -m venv --clear $(TRIALS)
+	@$(PIP) --python $(TRIALS)/bin/python install --require-hashes -r requirements.lock
+	@$(PIP) --python $(TRIALS)/bin/python install --require-hashes -r requirements-trials.lock
+	@$(PIP) --python $(TRIALS)/bin/python install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(READY): requirements.lock pyproject.toml

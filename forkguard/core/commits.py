@@ -2,12 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from forkguard.core.names import CommitHash, PullNumber
 
 _TRAILING_PULLS = re.compile(r"(?:\s*\(#(\d+)\))+\s*$")
-_PULL = re.compile(r"\(#(\d+)\)")
+_PULL = re.compile(r"\(#(\d{1,9})\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,29 @@ class Commit:
 
     @property
     def moment(self) -> datetime:
-        """The date as a point in time, comparable across zones."""
-        return datetime.fromisoformat(self.date)
+        """The date as a point in time; see `moment_of`."""
+        return moment_of(self.date)
 
     @property
     def pull(self) -> PullNumber | None:
         """The request that the subject ends in (the last one, which is the one that was merged)."""
         pulls = pulls_in(self.subject)
         return pulls[-1] if pulls else None
+
+
+def moment_of(date: str) -> datetime:
+    """A date of git's as a point in time, comparable across zones; one that no calendar has is the beginning of 1970.
+
+    git takes any number of seconds and any zone, and prints a date that it cannot read as `%aI`.
+
+    >>> moment_of("10000-01-01T00:00:00+00:00") == moment_of("1970-01-01T10:00:00+10:00")
+    True
+    """
+    try:
+        found = datetime.fromisoformat(date)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def pulls_in(subject: str) -> tuple[PullNumber, ...]:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
+
+from forkguard.core.commits import moment_of
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 39)
@@ -163,8 +165,7 @@ def gibibytes(size: int) -> str:
 
 def judge_age(tip: str, *, date: str, now: datetime, fix: str) -> Check:
     """Upstream's newest commit that is here: `tip` names the ref, `date` is ISO 8601."""
-    when = datetime.fromisoformat(date)
-    age = now - (when if when.tzinfo else when.replace(tzinfo=UTC))
+    age = now - moment_of(date)
     found = f"{tip} ends on {date[:10]}"
     if age < STALE:
         return Check("upstream's age", Level.OK, found)

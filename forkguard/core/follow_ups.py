@@ -7,7 +7,7 @@ from itertools import pairwise
 from forkguard.core.commits import Commit
 from forkguard.core.names import CommitHash, PullNumber
 
-_NUMBER = re.compile(r"#(\d+)\b")
+_NUMBER = re.compile(r"#(\d{1,9})\b")
 _BUILD = re.compile(r"b\d{4,}")
 
 

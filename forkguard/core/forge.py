@@ -10,11 +10,11 @@ from forkguard.errors import CouldNotWork
 
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _HEIR = re.compile(
-    r"(?:superseded|replaced|continued|carried|landed)\s+(?:by|in|through)\s+\S*?(?:#|/pull/)(\d+)", re.I
+    r"(?:superseded|replaced|continued|carried|landed)\s+(?:by|in|through)\s+\S*?(?:#|/pull/)(\d{1,9})\b", re.I
 )
 _TAKES = re.compile(
     r"(?:supersed(?:es|ed|ing)|replac(?:es|ing)|continu(?:es|ing)|continuation of|carr(?:ies|ying))\s+"
-    r"(?:the\s+)?(?:PR\s+|pull request\s+)?\S*?(?:#|/pull/)(\d+)\b",
+    r"(?:the\s+)?(?:PR\s+|pull request\s+)?\S*?(?:#|/pull/)(\d{1,9})\b",
     re.IGNORECASE,
 )
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
@@ -41,7 +41,7 @@ def parse_pull(content: bytes, *, where: str) -> PullInfo:
         merge = str(found.get("merge_commit_sha") or "")
         is_open = found["state"] == "open"
         body = str(found.get("body") or "")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CouldNotWork("the forge's answer is no pull request", where=where, hint="check [forge] api") from error
     if not _HASH.fullmatch(head):
         raise CouldNotWork("the forge's answer names no head commit", where=where, hint="check [forge] api")

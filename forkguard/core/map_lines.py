@@ -8,6 +8,10 @@ KeyPath = tuple[str | int, ...]
 """Keys and list positions from the top of the document: `("accept", 0, "until")`."""
 
 
+NO_TOML = (ValueError, RecursionError)
+"""What `tomllib.loads` raises: for bad TOML, a number of thousands of digits, lists in lists in lists."""
+
+
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The line (from 1) on which each table, key and array item of a valid TOML text begins.
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from forkguard.core.map_lines import KeyPath, key_lines, line_of
+from forkguard.core.map_lines import NO_TOML, KeyPath, key_lines, line_of
 from forkguard.core.map_models import AcceptTable, ArchTable, BuildTable, GateTable, UpstreamMap
 from forkguard.errors import UsageProblem
 
@@ -53,7 +53,7 @@ def parse_map(text: str, *, name: str) -> UpstreamMap:
 def _document(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except NO_TOML as error:
         place = _SYNTAX_PLACE.match(str(error))
         line = place["line"] if place and place["line"] else len(text.splitlines())
         raise UsageProblem(

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 NINJA_STATUS = "[forkguard %f %t %e] "
 """The value of `NINJA_STATUS` that `parse_status` reads: finished, total, seconds since the start."""
 
-_STATUS = re.compile(r"^\[forkguard (\d+) (\d+) (\d+(?:\.\d+)?)\] (.*)$")
+_STATUS = re.compile(r"^\[forkguard (\d{1,9}) (\d{1,9}) (\d+(?:\.\d+)?)\] (.*)$")
 _COMPILER_ERROR = re.compile(
-    r"^(?P<path>[^\s:(][^:(]*)[:(](?P<line>\d+)(?:[:,]\d+)?\)?:\s+(?:fatal )?error\s?(?:[A-Z]?\d*)?:\s*(?P<text>.*)$"
+    r"^(?P<path>[^\s:(][^:(]*)[:(](?P<line>\d{1,9})(?:[:,]\d+)?\)?:"
+    r"\s+(?:fatal )?error\s?(?:[A-Z]?\d*)?:\s*(?P<text>.*)$"
 )
-_CMAKE_ERROR = re.compile(r"^CMake Error at (?P<path>[^:]+):(?P<line>\d+)(?: \((?P<call>\w+)\))?:")
+_CMAKE_ERROR = re.compile(r"^CMake Error at (?P<path>[^:]+):(?P<line>\d{1,9})(?: \((?P<call>\w+)\))?:")
 _OTHER_ERRORS = re.compile(
     r"undefined reference to|undefined symbol|cannot find -l|ld: error:|: fatal error:|^CMake Error|"
     r"No space left on device|Killed|^ninja: (?:error|fatal):|: not found$|: error: |ld returned \d+ exit status"

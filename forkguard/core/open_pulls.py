@@ -49,8 +49,10 @@ def parse_open_pulls(content: bytes, *, where: str) -> tuple[OpenPull, ...]:
     """Read what the API answers for `/repos/OWNER/NAME/pulls`. Raises `CouldNotWork` for anything else."""
     try:
         rows = json.loads(content)
-        found = [OpenPull(PullNumber(int(r["number"])), str(r["title"]), CommitHash(r["head"]["sha"])) for r in rows]
-    except (ValueError, KeyError, TypeError) as error:
+        found = [
+            OpenPull(PullNumber(int(r["number"])), str(r["title"]), CommitHash(str(r["head"]["sha"]))) for r in rows
+        ]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CouldNotWork(
             "the forge's answer is no list of requests", where=where, hint="check [forge] api"
         ) from error
@@ -61,7 +63,7 @@ def parse_pull_files(content: bytes, *, where: str) -> tuple[PatchedFile, ...]:
     """Read what the API answers for `/repos/OWNER/NAME/pulls/N/files`; a file without a patch has no lines."""
     try:
         rows = [(str(row["filename"]), str(row.get("patch") or "")) for row in json.loads(content)]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CouldNotWork("the forge's answer is no list of files", where=where, hint="check [forge] api") from error
     return tuple(_patched(TreePath(path), patch) for path, patch in rows)
 

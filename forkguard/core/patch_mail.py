@@ -8,7 +8,7 @@ import email.utils
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from email.errors import HeaderParseError
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
@@ -17,7 +17,7 @@ from forkguard.core.hunks import FileChange, FileKind, Hunk, changes_of, lines_o
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.errors import CouldNotWork
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
 _INDEX = re.compile(r"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?")
 _ENVELOPE = re.compile(rb"From ([0-9a-f]{40}(?:[0-9a-f]{24})?) ")
 _BODY_END = re.compile(rb"^(?:---[ \t]*$|---? |diff --git |Index: )", re.MULTILINE)
@@ -26,6 +26,8 @@ _PLAIN = re.compile(rb"^--- (.+)\n\+\+\+ (.+)\n(?=@@ -(\S+) \+(\S+) @@)", re.MUL
 _GIT_FOLDER = re.compile(r"\.git[. ]*|git~1", re.IGNORECASE)
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+_FARTHEST = 14 * 60
+"""Minutes between universal time and any zone."""
 NO_BLOB = BlobHash("0" * 40)
 
 
@@ -107,19 +109,30 @@ def _decoded(value: str) -> str:
     raw = re.sub(r"\s*\n\s+", " ", value)
     try:
         return str(make_header(decode_header(raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))))
-    except (HeaderParseError, LookupError, UnicodeDecodeError, ValueError):
+    except (MessageError, LookupError, ValueError):
         return raw
 
 
 def _author(headers: Mapping[str, str]) -> bytes:
-    name, address = email.utils.parseaddr(headers.get("From", ""))
-    when = email.utils.parsedate_tz(headers.get("Date", ""))
-    seconds = email.utils.mktime_tz(when) if when else 0
-    minutes = (when[9] or 0) // 60 if when else 0
+    try:
+        name, address = email.utils.parseaddr(headers.get("From", ""))
+    except RecursionError:  # brackets in brackets
+        name, address = "", ""
+    seconds, minutes = _moment(headers.get("Date", ""))
     zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
     who = re.sub(r"[<>\n\0]", "", name or address or "unknown").strip()
-    where = re.sub(r"[<>\s]", "", address)
-    return f"{who} <{where}> {max(seconds, 0)} {zone}".encode("utf-8", "replace")
+    where = re.sub(r"[<>\s\0]", "", address)
+    return f"{who} <{where}> {seconds} {zone}".encode("utf-8", "replace")
+
+
+def _moment(date: str) -> tuple[int, int]:
+    """Seconds since 1970 and the zone's minutes; what is no date, or none that git can hold, is the beginning."""
+    try:
+        when = email.utils.parsedate_tz(date)
+        seconds, minutes = (email.utils.mktime_tz(when), (when[9] or 0) // 60) if when else (0, 0)
+    except (ValueError, OverflowError, TypeError):
+        return 0, 0
+    return (seconds, minutes) if 0 <= seconds < 1 << 40 and abs(minutes) <= _FARTHEST else (0, 0)
 
 
 def _message(headers: Mapping[str, str], said: bytes) -> bytes:
@@ -189,6 +202,8 @@ def _section(lines: Sequence[str], start: int) -> tuple[FileChange, int, bool]:
     while at < len(lines) and not binary and (match := _HUNK.match(lines[at])):
         hunk, at = _hunk(lines, at, match)
         hunks.append(hunk)
+    if not binary and at < len(lines) and lines[at].startswith("@@ "):
+        raise NotAPatch(f"a hunk begins with {lines[at][:60].rstrip()!r}", hint="get the patch again, whole")
     while binary and at < len(lines) and not lines[at].startswith("diff --git "):
         at += 1
     return _change(lines[start], fields, tuple(hunks)), at, binary
@@ -242,7 +257,7 @@ def _paths(title: str, fields: Mapping[str, str]) -> tuple[TreePath, TreePath]:
         if name != "/dev/null":
             return TreePath(name), TreePath(name)
     words = title.removeprefix("diff --git ").rstrip("\r\n")
-    if words.endswith('"'):
+    if words.endswith('"') and ' "' in words:
         return (TreePath(_side(words[words.rindex(' "') + 1 :])),) * 2
     return (TreePath(_side(words[len(words) // 2 + 1 :])),) * 2
 

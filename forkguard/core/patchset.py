@@ -11,7 +11,7 @@ import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tomlkit.items import Array
 
-from forkguard.core.map_lines import key_lines, line_of
+from forkguard.core.map_lines import NO_TOML, key_lines, line_of
 from forkguard.core.names import CommitHash
 from forkguard.errors import UsageProblem
 
@@ -108,13 +108,13 @@ def parse_manifest(text: str, *, name: str) -> Manifest:
     """Read a manifest; `name` is how errors call the file. Raises `UsageProblem` naming file, line and key."""
     try:
         return Manifest.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageProblem(f"this is no valid TOML: {error}", where=name, hint=f"edit {name}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         line = line_of(key_lines(text), first["loc"])
         key = ".".join(str(part) for part in first["loc"])
         raise UsageProblem(f"{key}: {first['msg']}", where=f"{name}:{line}", hint=f"edit {name}") from error
+    except NO_TOML as error:
+        raise UsageProblem(f"this is no valid TOML: {error}", where=name, hint=f"edit {name}") from error
 
 
 def new_manifest(name: str, *, title: str, pull: int | None) -> str:

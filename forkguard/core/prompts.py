@@ -7,6 +7,7 @@ prompt and a long answer. A fault that needs hundreds of tokens shows only in th
 import tomllib
 from dataclasses import dataclass
 
+from forkguard.core.map_lines import NO_TOML
 from forkguard.errors import UsageProblem
 
 _TOKENS = 128
@@ -85,7 +86,7 @@ def read_prompts(text: str, *, name: str) -> tuple[Prompt, ...]:
     hint = 'write [[prompt]] tables, each with name = "..." and text = "..."'
     try:
         tables = tomllib.loads(text).get("prompt")
-    except tomllib.TOMLDecodeError as error:
+    except NO_TOML as error:
         raise UsageProblem(f"bad TOML: {error}", where=name, hint=hint) from error
     if not isinstance(tables, list) or not tables:
         raise UsageProblem("this file holds no prompts", where=name, hint=hint)

@@ -102,7 +102,7 @@ def parse_receipt(text: str, *, path: str) -> ReceiptSummary:
             started=str(receipt["started"]),
             commit=str(tree["commit"]) if tree and tree.get("commit") else None,
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CouldNotWork(
             "this receipt is damaged", where=path, hint="remove its folder, then: forkguard gate"
         ) from error

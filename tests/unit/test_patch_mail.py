@@ -1,5 +1,7 @@
 """Patches in mail form, as people and other tools write them."""
 
+import re
+
 import pytest
 
 from forkguard.core.hunks import FileKind
@@ -96,12 +98,33 @@ def test_base64_bodies_are_decoded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "author"),
+    [
+        (b"From: " + b"(" * 5000 + b"\n", b"unknown <> 0 +0000"),
+        (b"From: " + b"<a" * 3000 + b"\nDate: x\n", None),
+        (b"From: A <a@b.c>\nDate: Sun, 26 Apr 99999 08:25:16 +1000\n", b"A <a@b.c> 0 +0000"),
+        (b"From: A <a@b.c>\nDate: Sun, 26 Apr 2026 08:25:16 +9999\n", b"A <a@b.c> 0 +0000"),
+        (b"From: A <a@b.c>\nDate: " + b"9" * 5000 + b"\n", b"A <a@b.c> 0 +0000"),
+        (b"From: =?\xff?q?x?= <a@b.c>\n", None),
+        (b"From: A\0B <a@b.c\0\n>\n", None),
+    ],
+)
+def test_an_author_of_a_stranger_is_one_that_git_can_hold(head: bytes, author: bytes | None) -> None:
+    found = parse_mail(head + b"Subject: s\n\n---\n" + DIFF).author
+
+    assert re.fullmatch(rb"[^<>\n\0]+ <[^<>\s\0]*> \d+ [+-]\d{4}", found)
+    assert author is None or found == author
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"", "no diff"),
         (b"Subject: s\n\nonly words\n", "no diff"),
         (b"Subject: s\n\n---\n" + DIFF[:-8], "ends before its last line"),
         (b"Subject: s\n\n---\n" + DIFF.replace(b"+22\n", b"?22\n"), "begins with '?'"),
+        (b"Subject: s\n\n---\n" + DIFF + b"@@ -9 +9,x @@\n-a\n+b\n", "begins with '@@ -9 +9,x @@'"),
+        (b"Subject: s\n\n---\n" + DIFF.replace(b"-3,3", b"-" + b"9" * 5000 + b",3"), "begins with '@@ -9999"),
         (b"Subject: s\n\n---\n" + DIFF.replace(b"src/a.c", b"../a.c"), "'../a.c'"),
         (b"Subject: s\n\n---\n" + DIFF.replace(b"src/a.c", b".git/config"), "'.git/config'"),
         (b"Subject: s\n\n---\n" + DIFF.replace(b"src/a.c", b"x/.GIT./c"), "'x/.GIT./c'"),
