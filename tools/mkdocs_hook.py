@@ -10,7 +10,7 @@ from mkdocs.structure.files import File, Files
 
 _ROOT = str(Path(__file__).parents[1])
 _CODE_SPAN = re.compile(r"(?<!<span></span>)<code>[^<]*</code>")
-_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z0-9][\w-]*")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -131,6 +131,7 @@ def test_a_man_page_for_each_command_without_a_warning(tmp_path: Path) -> None:
 def test_an_option_in_running_text_is_kept_in_one_piece_and_code_blocks_are_left_alone() -> None:
     kept = '<code>forkguard drift <span class="option">--arch</span> lfm2 <span class="option">-v</span></code>'
     assert on_page_content("<code>forkguard drift --arch lfm2 -v</code> a-b") == kept + " a-b"
+    assert on_page_content("<code>git am --3way</code>") == '<code>git am <span class="option">--3way</span></code>'
     for same in ("<pre><span></span><code>x --arch\n</code></pre>", "<code>draft-dspark</code>", "<p>--arch</p>"):
         assert on_page_content(same) == same
 
