@@ -125,7 +125,8 @@ def _drift(night: Night) -> Iterator[Need]:
         tally = [(name, sum(one.severity == name for one in findings)) for name in _SEVERITIES]
         told = ", ".join(f"{count} {name}" for name, count in tally if count)
         bad = any(one.severity in _BAD for one in findings) and night.verdict is not NightVerdict.GREEN
-        command = f"forkguard drift --arch {shlex.quote(arch)}"
+        against = f" --upstream-ref {night.upstream.to[:12]}" if night.upstream is not None else ""
+        command = f"forkguard drift --arch {shlex.quote(arch)}{against}"
         yield Need(f"drift in {arch}: {told}", command, ("arch", arch), urgent=bad)
 
 

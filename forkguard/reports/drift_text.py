@@ -90,7 +90,7 @@ def tally(findings: Iterable[Finding]) -> str:
 
 
 def _names(report: DriftReport) -> str:
-    names = [arch.name for arch in report.archs]
+    names = [arch.name for arch in report.archs] or ["lists of speculative types"]
     if len(names) <= _MOST_NAMES:
         return ", ".join(names)
     drifting = sum(arch.status is ArchStatus.DRIFT for arch in report.archs)

@@ -114,6 +114,11 @@ def test_a_clean_fork_is_told_in_the_first_line(desk: Desk) -> None:
     assert "change" not in outcome.out.splitlines()[0]
 
 
+def test_the_lists_of_speculative_types_alone_have_a_name(desk: Desk) -> None:
+    outcome = desk.run("--arch", "speculative")
+    assert (outcome.status, outcome.out.splitlines()[0]) == (0, "lists of speculative types: clean")
+
+
 def test_an_absent_arch_is_told_with_names_close_to_it(desk: Desk) -> None:
     outcome = desk.run("--arch", "herron")
     assert outcome.status == 1

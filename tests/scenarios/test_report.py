@@ -60,8 +60,8 @@ def test_the_first_page_says_the_verdict_and_what_to_type(full: Path) -> None:
     assert re.search(r"patchset router-log forkguard stack replay --onto [0-9a-f]{12} --resolve router-log", needs)
     for command in (
         "stack import --from-branch production",
-        "drift --arch qwen35",
-        "drift --arch lfm2",
+        "drift --arch qwen35 --upstream-ref ",
+        "drift --arch lfm2 --upstream-ref ",
         "stack retire 27383",
     ):
         assert f"forkguard {command}" in needs
