@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forkguard.core.additive_python import python_entries
 from forkguard.core.merges import Region
-from forkguard.core.syntax import tokens_of
+from forkguard.core.pieces import tokens_of
 
 _INCLUDE = re.compile(r"\s*#\s*include\s*[<\"][^>\"]+[>\"]\s*(//.*)?$")
 _CASE = re.compile(r"\s*case\s+[A-Za-z_][\w:]*\s*:")

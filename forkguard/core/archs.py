@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from forkguard.core.names import TreePath
+from forkguard.core.pieces import Piece, PieceKind
 from forkguard.core.pysource import parse_python
-from forkguard.core.syntax import Piece, PieceKind, SourceFile, Unit, parse
+from forkguard.core.syntax import SourceFile, Unit, parse
 
 Located = tuple[TreePath, Unit]
 """A unit, and the file that it stands in."""

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forkguard.core.syntax import Piece, PieceKind
+from forkguard.core.pieces import Piece, PieceKind
 
 Key = tuple[str, str, str]
 _KEYWORDS = frozenset({

@@ -7,8 +7,8 @@ from enum import Enum
 from forkguard.core.archs import Arch, SourceTree
 from forkguard.core.compare import Missing
 from forkguard.core.names import TreePath
+from forkguard.core.pieces import Piece
 from forkguard.core.rules import Rule
-from forkguard.core.syntax import Piece
 
 
 class Sort(Enum):

@@ -12,8 +12,9 @@ from forkguard.core.differences import Difference, Sort, Trees
 from forkguard.core.findings import Finding, Kind, Severity, UpstreamPlace
 from forkguard.core.history import Sought, line_key
 from forkguard.core.names import CommitHash, TreePath
+from forkguard.core.pieces import Piece, PieceKind
 from forkguard.core.rules import is_dormant
-from forkguard.core.syntax import Piece, PieceKind, verbatim
+from forkguard.core.syntax import verbatim
 
 _CONTEXT = 2
 _LEFT_BEHIND = (

@@ -8,8 +8,8 @@ from forkguard.core.archs import Arch, Located, SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Spot, Trees, belongs, broken_files
 from forkguard.core.layouts import is_old, is_scaffold, todays_name
+from forkguard.core.pieces import Piece, PieceKind, tokens_of
 from forkguard.core.rules import Match, Rule, lineage_units, matches, statement_matches
-from forkguard.core.syntax import Piece, PieceKind, tokens_of
 
 _SMALLEST = 12
 """Functions of fewer statements than these are always compared one by one."""

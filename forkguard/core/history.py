@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from forkguard.core.names import CommitHash
-from forkguard.core.syntax import tokens_of
+from forkguard.core.pieces import tokens_of
 
 
 def line_key(text: str) -> str:

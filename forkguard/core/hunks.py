@@ -15,7 +15,7 @@ from unidiff.patch import PatchSet
 
 from forkguard.core.declared import declared
 from forkguard.core.names import BlobHash, TreePath
-from forkguard.core.syntax import tokens_of
+from forkguard.core.pieces import tokens_of
 
 _NAME = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
 _TELLING = 4

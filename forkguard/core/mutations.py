@@ -11,8 +11,9 @@ from tree_sitter import Node
 from forkguard.core.archs import Arch, SourceTree
 from forkguard.core.gate import CheckName, Verdict
 from forkguard.core.names import TreePath
+from forkguard.core.pieces import Piece, PieceKind
 from forkguard.core.rules import Rule, matches, statement_matches
-from forkguard.core.syntax import Piece, PieceKind, Unit
+from forkguard.core.syntax import Unit
 
 SOURCE_FOLDERS = ("src", "common", "tools/server")
 """Where mutations look for their subjects."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from forkguard.core.compare import infer_renames
 from forkguard.core.names import TreePath
-from forkguard.core.syntax import Unit, parse, token_spans
+from forkguard.core.pieces import token_spans
+from forkguard.core.syntax import Unit, parse
 
 _CXX = re.compile(r"\.(c|cc|cpp|cxx|h|hh|hpp|hxx|cu|cuh|m|mm|metal|inc|inl)$")
 _MEMBER = frozenset({".", "->", "::"})

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from forkguard.core.syntax import Piece, PieceKind, SourceFile, Unit, line_starts
+from forkguard.core.pieces import Piece, PieceKind, line_starts
+from forkguard.core.syntax import SourceFile, Unit
 
 _TOKEN = re.compile(
     rb"""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from forkguard.core.archs import SourceTree
 from forkguard.core.names import TreePath
-from forkguard.core.syntax import Piece, PieceKind
+from forkguard.core.pieces import Piece, PieceKind
 
 FORMS = {PieceKind.CASE: "switch", PieceKind.COMPARISON: "comparison", PieceKind.ENTRY: "table"}
 

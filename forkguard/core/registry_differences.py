@@ -7,9 +7,9 @@ from forkguard.core.archs import SourceTree
 from forkguard.core.compare import compare
 from forkguard.core.differences import Difference, Family, Place, Sort, Trees, belongs
 from forkguard.core.names import TreePath
+from forkguard.core.pieces import Piece, PieceKind
 from forkguard.core.registries import FORMS, entries
 from forkguard.core.rules import Breach, Rule, breaches, is_registry, matches
-from forkguard.core.syntax import Piece, PieceKind
 
 SPECULATIVE = "speculative"
 """The name under which differences in lists of speculative types are told; it is no arch."""

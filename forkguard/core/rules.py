@@ -19,8 +19,9 @@ from forkguard.core.archs import Arch, Located, SourceTree, facts_of
 from forkguard.core.findings import Severity
 from forkguard.core.layouts import is_old, loader_units
 from forkguard.core.names import PullNumber, TreePath
+from forkguard.core.pieces import Piece
 from forkguard.core.registries import entries
-from forkguard.core.syntax import LANGUAGE, Piece, Unit
+from forkguard.core.syntax import LANGUAGE, Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from forkguard.core.differences import Difference, Family, Sort, Trees
 from forkguard.core.names import CommitHash, TreePath
+from forkguard.core.pieces import Piece, PieceKind, tokens_of
 from forkguard.core.rules import lineage_units
-from forkguard.core.syntax import Piece, PieceKind, tokens_of
 
 Shape = tuple[str, ...]
 _NAMED = re.compile(r'".*|LLM_[A-Z0-9_]+', re.DOTALL)

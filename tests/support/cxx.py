@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from forkguard.core.syntax import Piece, parse
+from forkguard.core.pieces import Piece
+from forkguard.core.syntax import parse
 
 NAMES = ("cur", "prev", "tail", "gate")
 CALLS = ("norm_of", "mix_of", "scale_of")

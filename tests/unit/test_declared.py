@@ -4,7 +4,7 @@ import pytest
 
 from forkguard.core.declared import declared
 from forkguard.core.hunks import Change, Hunk, missing_names
-from forkguard.core.syntax import tokens_of
+from forkguard.core.pieces import tokens_of
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from forkguard.core.archs import SourceTree
 from forkguard.core.names import TreePath
+from forkguard.core.pieces import PieceKind
 from forkguard.core.pysource import parse_python, python_tokens
 from forkguard.core.registries import entries
-from forkguard.core.syntax import PieceKind
 
 CONSTANTS = b"""\
 import gguf

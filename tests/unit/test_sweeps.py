@@ -3,8 +3,9 @@
 from forkguard.core.archs import SourceTree
 from forkguard.core.differences import Difference, Sort, Trees
 from forkguard.core.names import TreePath
+from forkguard.core.pieces import Piece
 from forkguard.core.sweeps import fold_exchanged_names
-from forkguard.core.syntax import Piece, parse
+from forkguard.core.syntax import parse
 
 PATH = TreePath("src/models/otter.cpp")
 

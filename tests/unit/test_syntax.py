@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forkguard.core.syntax import Piece, PieceKind, parse, plain_name, tokens_of, verbatim
+from forkguard.core.pieces import Piece, PieceKind, tokens_of
+from forkguard.core.syntax import parse, plain_name, verbatim
 from tests.support.cxx import pieces_of
 
 WORDS = ("res", "->", "t_inp", "[", "il", "]", "=", "cur", ";", "1.5e-3f", '"a // b"', "'\\''", "::", "<<=", "0x1F")
