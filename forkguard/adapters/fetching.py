@@ -6,6 +6,7 @@ Every git here is bounded: one clock runs for all of them, and what does not end
 
 import contextlib
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -201,7 +202,7 @@ class UpstreamFetch:
         return CouldNotWork(
             f"upstream could not be fetched: {said or f'git ended with status {status}'}",
             where=self._source,
-            hint=f"git -C {self._fork.path} ls-remote {self._source}  says more",
+            hint=f"git -C {shlex.quote(str(self._fork.path))} ls-remote {shlex.quote(self._source)}  says more",
         )
 
     def _too_slow(self) -> CouldNotWork:

@@ -6,6 +6,7 @@ Questions are asked in batches: one process per question, never one per line, pa
 
 import difflib
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -162,14 +163,15 @@ class GitRepository:
             raise CouldNotWork(
                 "git refuses this repository: another user owns it",
                 where=str(self.path),
-                hint=f"git config --global --add safe.directory {self.path}",
+                hint=f"git config --global --add safe.directory {shlex.quote(str(self.path))}",
             )
         missing = [line for line in err.splitlines() if any(sign in line for sign in _MISSING_SIGNS)]
         if missing:
             raise MissingObject(
                 f"git {arguments[0]} needs an object that this clone lacks: {missing[0]}",
                 where=str(self.path),
-                hint=f"git -C {self.path} fetch --refetch --no-filter  (or clone again without --filter and --depth)",
+                hint=f"git -C {shlex.quote(str(self.path))} fetch --refetch --no-filter"
+                "  (or clone again without --filter and --depth)",
             )
         raise ProcessFailed(("git", *arguments), status=status, stderr=err, cwd=str(self.path))
 
@@ -185,7 +187,8 @@ class GitRepository:
             raise UnknownRef(
                 f"{name!r} names no commit in this repository",
                 where=str(self.path),
-                hint=self._proposal(name) or f"git -C {self.path} branch --all  lists what there is",
+                hint=self._proposal(name)
+                or f"git -C {shlex.quote(str(self.path))} branch --all  lists what there is",
             )
         return CommitHash(out.decode().strip())
 
@@ -324,7 +327,8 @@ class GitRepository:
                 raise MissingObject(
                     f"the blob {words[0]} is not in this clone (a partial or damaged one)",
                     where=str(self.path),
-                    hint=f"git -C {self.path} fetch --refetch --no-filter  (or clone again without --filter)",
+                    hint=f"git -C {shlex.quote(str(self.path))} fetch --refetch --no-filter"
+                    "  (or clone again without --filter)",
                 )
             size = int(words[2])
             found[BlobHash(words[0])] = out[end + 1 : end + 1 + size]

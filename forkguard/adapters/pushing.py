@@ -1,5 +1,6 @@
 """A candidate to a branch of a remote, with an exact lease and nothing else."""
 
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -37,7 +38,8 @@ def push_candidate(
         raise CouldNotWork(
             f"{remote}/{branch} {stands}, and no night {left}: it was not pushed",
             where=remote,
-            hint=f"look at that branch; git push --delete {remote} {branch}  lets the next night make it anew",
+            hint=f"look at that branch; git push --delete {shlex.quote(remote)} {shlex.quote(branch)}"
+            "  lets the next night make it anew",
         ) from error
 
 

@@ -57,7 +57,8 @@ class Worktrees:
             raise CouldNotWork(
                 f"the branch {name} could not be written: {said[0]}",
                 where=str(self._fork.path),
-                hint=f"git -C {self._fork.path} branch --list 'forkguard*'  shows what is in its way",
+                hint=f"git -C {shlex.quote(str(self._fork.path))} branch --list 'forkguard*'"
+                "  shows what is in its way",
             )
 
     def _tell_of_lock(self, name: str, err: str) -> None:
@@ -167,10 +168,11 @@ class Worktrees:
                 hint=f"edit the file, then: {self._verb} --continue   (or: {self._verb} --abort)",
             )
         if unmerged and not self._was_marked(path, merged):
+            there, name = shlex.quote(str(place)), shlex.quote(path)
             raise UsageProblem(
                 f"{path} is not decided: it conflicts as a whole, without markers",
                 where=str(file),
-                hint=f"git -C {place} add {path}  to keep it as it lies there, or git -C {place} rm {path}; "
+                hint=f"git -C {there} add -- {name}  to keep it as it lies there, or git -C {there} rm -- {name}; "
                 f"then {self._verb} --continue",
             )
 

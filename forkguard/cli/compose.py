@@ -5,6 +5,7 @@ This module alone builds adapters. What only some verbs need is imported where i
 
 import contextlib
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -18,14 +19,7 @@ from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import find_map, read_map, read_text
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.rawlogs import RawLogs
-from forkguard.cli.refusals import (
-    SIGNS_OF_LLAMA,
-    refuse_cache_inside_fork,
-    refuse_inside_any,
-    refuse_inside_fork,
-    refuse_links_into_fork,
-    refuse_shallow,
-)
+from forkguard.cli import refusals
 from forkguard.core.findings import Base, Side
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
@@ -82,8 +76,8 @@ class Project:
 
         Raises `UsageProblem` where it, or another folder of forkguard's beside the map, lies or leads into the fork.
         """
-        refuse_inside_fork(self.root, self.fork_repo)
-        refuse_links_into_fork(self.root, self.fork_repo)
+        refusals.refuse_inside_fork(self.root, self.fork_repo)
+        refusals.refuse_links_into_fork(self.root, self.fork_repo)
         if not self.state.is_dir():
             write_atomic(self.state / ".gitignore", "*\n")
         return self.state
@@ -115,9 +109,9 @@ def open_project(
                 fork_path(fork, settings, map_path), alternates=alternates, raw_logs=RawLogs(cache / "histories")
             )
         )
-        refuse_shallow(fork_repo)
+        refusals.refuse_shallow(fork_repo)
         trees = trees_folder(settings, map_path)
-        refuse_cache_inside_fork((cache, trees), fork_repo)
+        refusals.refuse_cache_inside_fork((cache, trees), fork_repo)
         fork_side = fork_side_of(fork_repo, settings.fork.ref if fork_ref is None else fork_ref)
         upstream_side = upstream_side_of(settings, fork_repo, upstream_repo, upstream_ref)
         yield Project(
@@ -187,12 +181,12 @@ def open_places(
 
     place, source = _named_fork(fork)
     if place is None:
-        refuse_inside_any(folder)
+        refusals.refuse_inside_any(folder)
     path = _existing_fork(place, source)
     with contextlib.ExitStack() as stack:
         repo = stack.enter_context(GitRepository(path))
-        refuse_inside_fork(folder, repo)
-        refuse_shallow(repo)
+        refusals.refuse_inside_fork(folder, repo)
+        refusals.refuse_shallow(repo)
         if fork_ref is None and repo.current_branch() is None:
             raise UsageProblem(
                 "no branch is checked out, so the production branch is not known",
@@ -248,12 +242,13 @@ def _remote_of(repo: GitRepository, remotes: dict[str, str], named: str | None, 
         raise CouldNotWork(
             f"none of the fork's remotes ({', '.join(sorted(remotes))}) is clearly its upstream",
             where=where,
-            hint=f"name one with --upstream NAME, or: git -C {where} remote add -f upstream {LLAMA_URL}",
+            hint=f"name one with --upstream NAME, or: git -C {shlex.quote(where)} remote add -f upstream {LLAMA_URL}",
         )
     raise CouldNotWork(
         "the fork has no upstream remote",
         where=where,
-        hint=f"git -C {where} remote add -f upstream {LLAMA_URL}  (or name another clone with --upstream PATH)",
+        hint=f"git -C {shlex.quote(where)} remote add -f upstream {LLAMA_URL}"
+        "  (or name another clone with --upstream PATH)",
     )
 
 
@@ -268,10 +263,12 @@ def _remote_branch(repo: GitRepository, remote: str) -> str:
         raise UsageProblem(
             f"the remote {remote} has several branches and neither master nor main",
             where=str(repo.path),
-            hint=f"name one with --upstream-ref {remote}/BRANCH",
+            hint=f"name one with --upstream-ref {shlex.quote(remote)}/BRANCH",
         )
     raise CouldNotWork(
-        f"the remote {remote} is not fetched yet", where=str(repo.path), hint=f"git -C {repo.path} fetch {remote}"
+        f"the remote {remote} is not fetched yet",
+        where=str(repo.path),
+        hint=f"git -C {shlex.quote(str(repo.path))} fetch {shlex.quote(remote)}",
     )
 
 
@@ -289,7 +286,7 @@ def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
             hint=f"the remotes are: {', '.join(sorted(remotes)) or 'none'}",
         )
     repo = GitRepository(path)
-    refuse_shallow(repo)
+    refusals.refuse_shallow(repo)
     return repo
 
 
@@ -332,7 +329,7 @@ def fork_side_of(repo: GitRepository, ref: str | None) -> Side:
     """The production branch: the ref, else the branch checked out, else HEAD; and that it is llama.cpp's tree."""
     chosen = check_ref(ref) if ref is not None else repo.current_branch() or "HEAD"
     side = Side(chosen, repo.resolve(chosen))
-    if not repo.tree(side.commit, under=SIGNS_OF_LLAMA):
+    if not repo.tree(side.commit, under=refusals.SIGNS_OF_LLAMA):
         raise UsageProblem(
             f"{chosen} is no llama.cpp tree: it has no src/llama-arch.cpp",
             where=str(repo.path),
@@ -368,7 +365,7 @@ def other_clone(settings: UpstreamMap, map_path: Path) -> GitRepository | None:
             "upstream's clone is not there", where=str(path), hint=f"correct upstream.path in {map_path}"
         )
     repo = GitRepository(path)
-    refuse_shallow(repo)
+    refusals.refuse_shallow(repo)
     return repo
 
 
@@ -391,10 +388,11 @@ def _resolve_of_remote(repo: GitRepository, remote: str, ref: str) -> CommitHash
             raise CouldNotWork(
                 f"the fork has no remote named {remote}, and no ref {ref}",
                 where=where,
-                hint=f"git -C {where} remote add -f {remote} {LLAMA_URL}",
+                hint=f"git -C {shlex.quote(where)} remote add -f {shlex.quote(remote)} {LLAMA_URL}",
             ) from error
         raise UnknownRef(
             f"the fork has no {ref}: the remote {remote} is not fetched, or has no such branch",
             where=where,
-            hint=f"git -C {where} fetch {remote}" + (f"  ({error.hint})" if "did you mean" in error.hint else ""),
+            hint=f"git -C {shlex.quote(where)} fetch {shlex.quote(remote)}"
+            + (f"  ({error.hint})" if "did you mean" in error.hint else ""),
         ) from error

@@ -221,7 +221,7 @@ class Examination:
             raise CouldNotWork(
                 f"this clone is partial: {lacking} objects of its history are not here",
                 where=str(repo.path),
-                hint=f"git -C {repo.path} fetch --refetch --no-filter",
+                hint=f"git -C {shlex.quote(str(repo.path))} fetch --refetch --no-filter",
             )
         return "whole"
 
@@ -247,7 +247,9 @@ class Examination:
         repo = self._other or self._opened()
         commit = repo.commits([self._upstream.commit])[self._upstream.commit]
         remote = self._upstream.ref.partition("/")[0]
-        fix = f"git -C {repo.path} fetch" + (f" {remote}" if remote in repo.remotes() else "")
+        fix = f"git -C {shlex.quote(str(repo.path))} fetch" + (
+            f" {shlex.quote(remote)}" if remote in repo.remotes() else ""
+        )
         return judge_age(self._upstream.ref, date=commit.date, now=datetime.now(UTC), fix=fix)
 
     def _state(self) -> str:

@@ -79,5 +79,5 @@ def refuse_shallow(repo: GitRepository) -> None:
         raise CouldNotWork(
             "this clone is shallow: the history that tells who brought what is cut off",
             where=str(repo.path),
-            hint=f"git -C {repo.path} fetch --unshallow",
+            hint=f"git -C {shlex.quote(str(repo.path))} fetch --unshallow",
         )

@@ -1,5 +1,6 @@
 """`forkguard build`: one tree, attached, configured and built; and the care of the trees on disk."""
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ def _server(tree: Path, binaries: Sequence[Path], wanted: Sequence[str]) -> Path
         raise CouldNotWork(
             f"ninja built {SERVER}, but it is not where llama.cpp puts its programs",
             where=str(place),
-            hint=f"find {tree / 'build'} -name {SERVER}",
+            hint=f"find {shlex.quote(str(tree / 'build'))} -name {SERVER}",
         )
     return place
 

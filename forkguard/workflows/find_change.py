@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,7 +158,7 @@ def _resolved(word: str, places: Places) -> tuple[CommitHash, Repository]:
     raise CouldNotWork(
         f"the commit {word} is not here",
         where=str(places.other or places.fork.path),
-        hint=f"git -C {places.other or places.fork.path} fetch",
+        hint=f"git -C {shlex.quote(str(places.other or places.fork.path))} fetch",
     )
 
 
@@ -233,7 +234,7 @@ def _from_merge(info: PullInfo, merge: CommitHash, places: Places) -> Source:
         raise CouldNotWork(
             f"#{info.pull} was merged as {merge[:10]}, which is not fetched here",
             where=str(where),
-            hint=f"git -C {where} fetch",
+            hint=f"git -C {shlex.quote(str(where))} fetch",
         ) from error
     found = _from_commit(merge, places)
     return replace(found, pull=info.pull, kind=SourceKind.FORGE, title=info.title, name="", state=info.state)
@@ -332,7 +333,7 @@ def from_pull_ref(pull: PullNumber, *, ref: str, head: CommitHash, tip: CommitHa
 def _not_found(pull: PullNumber, *, fork: Repository, other: Path | None) -> CouldNotWork:
     remotes = fork.remotes()
     remote = "upstream" if "upstream" in remotes or not remotes else next(iter(remotes))
-    fetch = f"git -C {other} fetch" if other else f"git -C {fork.path} fetch {remote}"
+    fetch = f"git -C {shlex.quote(str(other or fork.path))} fetch" + ("" if other else f" {shlex.quote(remote)}")
     return CouldNotWork(
         f"#{pull} is not in the local history: no subject ends in (#{pull}), and there is no refs/pull/{pull}/head",
         where=str(other or fork.path),

@@ -1,5 +1,6 @@
 """Finding a pinned request: the very commit that was pinned, and what became of the request since."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -84,7 +85,7 @@ def _not_fetched(pin: Pin, places: Places) -> CouldNotWork:
     return CouldNotWork(
         f"the pinned commit {pin.commit[:10]} is not here and was not fetched; a dry run fetches nothing",
         where=str(fork),
-        hint=f"git -C {fork} fetch REMOTE refs/pull/{pin.pull}/head:refs/forkguard/pull/{pin.pull}",
+        hint=f"git -C {shlex.quote(str(fork))} fetch REMOTE refs/pull/{pin.pull}/head:refs/forkguard/pull/{pin.pull}",
     )
 
 

@@ -1,6 +1,7 @@
 """The steps of a night that look: fetch, target, coverage, recheck, drift, replay."""
 
 import re
+import shlex
 from collections.abc import Collection
 
 from forkguard.core.findings import ArchStatus, Base, DriftReport, Side
@@ -79,7 +80,7 @@ def coverage(means: NightMeans, draft: Draft) -> StepEnd:
         f"{_count(many, 'commit')} of the fork {'is' if many == 1 else 'are'} in no patchset, "
         "so what the stack makes is not the fork",
         where=draft.fork.ref,
-        hint=f"forkguard stack import --from-branch {draft.fork.ref}",
+        hint=f"forkguard stack import --from-branch {shlex.quote(draft.fork.ref)}",
     )
 
 
@@ -230,7 +231,7 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
         Outcome.FOUND,
         f"patches that do not apply: {len(failed)} of {len(draft.stack)}",
         where=", ".join(patch.label for patch in failed),
-        hint=f"less {means.nights.path(draft.id, draft.packets[0].file)}" if draft.packets else "",
+        hint=f"less {shlex.quote(str(means.nights.path(draft.id, draft.packets[0].file)))}" if draft.packets else "",
     )
 
 

@@ -4,6 +4,7 @@ The order of writes is what makes a kill harmless: the journal says what is comi
 step can be made twice.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -360,6 +361,6 @@ def _branch_taken(branch: str, tools: PortTools) -> UsageProblem:
     return UsageProblem(
         f"the branch {branch} exists already and holds something else",
         where=where,
-        hint=f"git -C {where} log {branch}  shows it; "
-        f"git -C {where} branch -m {branch} {branch}-old  puts it aside, then port again",
+        hint=f"git -C {shlex.quote(where)} log {branch}  shows it; "
+        f"git -C {shlex.quote(where)} branch -m {branch} {branch}-old  puts it aside, then port again",
     )

@@ -3,6 +3,7 @@
 The journal says what is coming before it comes, and each step can be made twice: so a kill is harmless.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,7 +136,7 @@ def _named(wanted: str, patches: Sequence[StackPatch]) -> tuple[StackPatch, ...]
 
 def _nothing_to_decide(wanted: str, failing: Sequence[PatchResult], onto: Side) -> UsageProblem:
     if not failing:
-        return UsageProblem(f"{wanted} has no conflict on {onto.ref}", hint=f"{VERB} --onto {onto.ref}")
+        return UsageProblem(f"{wanted} has no conflict on {onto.ref}", hint=f"{VERB} --onto {shlex.quote(onto.ref)}")
     first = failing[0]
     if first.status is PatchStatus.MISSING_BLOB:
         what = f"{first.patch.label} cannot be merged: this clone lacks what its merge needs"

@@ -1,5 +1,6 @@
 """`forkguard stack export`: the stack as numbered patches, as a bundle, or as the branch forkguard/stack."""
 
+import shlex
 from collections.abc import Sequence
 
 from forkguard.core.commit_objects import IDENTITY
@@ -31,7 +32,7 @@ def whole(report: ReplayReport) -> CommitHash:
     if failed:
         raise CouldNotWork(
             f"the stack is not whole on {report.onto.ref}: {failed[0].patch.label} is {failed[0].status.value}",
-            hint=f"forkguard stack replay --onto {report.onto.ref}  shows what stops it",
+            hint=f"forkguard stack replay --onto {shlex.quote(report.onto.ref)}  shows what stops it",
         )
     if not any(result.status is not PatchStatus.LANDED for result in report.results):
         raise CouldNotWork("there is nothing to export: the stack is empty", hint="forkguard stack list")

@@ -221,7 +221,7 @@ def test_a_file_that_only_one_side_kept_must_be_decided(tmp_path: Path, history:
     assert "modify/delete" in document["conflicts"][0]["reason"]
     undecided = desk.run("port", "--continue")
     assert undecided.status == 2
-    assert f"git -C {place} rm {HERON}" in undecided.told()[2]
+    assert f"git -C {place} rm -- {HERON}" in undecided.told()[2]
     history.fork.git("-C", str(place), "rm", "-q", HERON)
     assert desk.json("port", "--continue", status=1)["status"] == "blocked"
     assert desk.json("port", "--continue", "--force", status=0)["stat"] == {"files": 1, "added": 2, "removed": 0}

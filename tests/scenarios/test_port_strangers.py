@@ -1,5 +1,6 @@
 """`forkguard port` of changes that nobody has merged: refused, or shown and confirmed, and carried byte for byte."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,26 @@ def test_a_head_with_control_characters_is_shown_plainly(desk: Desk, history: Mi
     publish(history)
 
     assert "\x1b" not in desk.run("port", "400").out
+
+
+def test_a_file_name_that_is_a_command_is_quoted_where_one_is_told_to_type_it(
+    desk: Desk, history: MiniHistory
+) -> None:
+    name = "a b;touch $(echo owned)"
+    history.fork.commit("ours: a file of our own", {name: "ours\n"})
+    history.fork.git("rm", "-q", name)
+    history.fork.git("commit", "-q", "-m", "ours: and away with it")
+    upstream = topic(history, {name: "theirs\n"})
+    upstream.commit("topic: on", {name: "theirs, more\n"})
+    made = upstream.git("rev-parse", "HEAD")
+    history.fork.git("fetch", "-q", "upstream", made)
+
+    assert desk.run("port", made).status == 1
+    (place,) = desk.checkouts
+    outcome = desk.run("port", "--continue")
+
+    what, _, following = outcome.told()
+    assert (outcome.status, what) == (2, f"{name} is not decided: it conflicts as a whole, without markers")
+    keep, _, rest = following.partition("  to keep it as it lies there, or ")
+    assert shlex.split(keep) == ["git", "-C", str(place), "add", "--", name]
+    assert shlex.split(rest.partition(";  ")[0].partition("; then")[0]) == ["git", "-C", str(place), "rm", "--", name]
