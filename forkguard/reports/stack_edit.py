@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from forkguard.core.names import CommitHash
 from forkguard.reports.plain import counted, printable
 
+_ENDS = 6
+"""Names shown of either end of a long stack."""
+
 
 def edited_json(name: str, done: str, *, order: Sequence[str], notes: Sequence[str]) -> str:
     """One edit, as JSON (`forkguard/stack-edit@1`)."""
@@ -16,8 +19,20 @@ def edited_json(name: str, done: str, *, order: Sequence[str], notes: Sequence[s
 def edited_text(name: str, done: str, *, order: Sequence[str], notes: Sequence[str]) -> str:
     """One edit, and the order of the stack after it."""
     lines = [f"{printable(name)}: {printable(done)}", *(f"  {printable(note)}" for note in notes)]
-    lines.append(f"  the stack is: {', '.join(map(printable, order)) or 'empty'}")
+    lines.append(f"  the stack is: {_in_short(order)}")
     return "\n".join([*lines, "", "Next", "  forkguard stack verify"])
+
+
+def _in_short(order: Sequence[str]) -> str:
+    """The order on one line: of a long one its ends.
+
+    >>> _in_short([str(number) for number in range(80)])
+    '0, 1, 2, 3, 4, 5, … (68 more) …, 74, 75, 76, 77, 78, 79'
+    """
+    names = [printable(name) for name in order]
+    if len(names) > 2 * _ENDS + 1:
+        names = [*names[:_ENDS], f"… ({len(names) - 2 * _ENDS} more) …", *names[-_ENDS:]]
+    return ", ".join(names) or "empty"
 
 
 def imported_json(

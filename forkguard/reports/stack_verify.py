@@ -1,6 +1,7 @@
 """`forkguard stack verify`, as JSON (`forkguard/stack-verify@1`) and as text."""
 
 import json
+from collections import Counter
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -47,9 +48,16 @@ def verify_text(report: VerifyReport) -> RenderableType:
     if parts:
         parts.append("")
     looked = f"{counted(report.patches, 'patch', 'patches')} on {report.base.id[:10]}, {report.fork.ref}"
-    verdict = counted(len(report.findings), "finding") if report.findings else "the stack is whole"
+    verdict = _tally(report) if report.findings else "the stack is whole"
     parts.append(Text(f"{verdict}: {printable(looked)}", style="bold"))
     if report.same_tree:
         parts.append(Text(f"  base plus stack is the tree of {printable(report.fork.ref)}"))
     parts += [Text(f"  {printable(note)}", style="dim") for note in report.notes]
     return Group(*parts)
+
+
+def _tally(report: VerifyReport) -> str:
+    """How many findings, and of which kinds where there are several."""
+    kinds = Counter(each.problem.value for each in report.findings)
+    told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return counted(len(report.findings), "finding") + (f" ({told})" if len(kinds) > 1 else "")
