@@ -168,7 +168,7 @@ class GitRepository:
         missing = [line for line in err.splitlines() if any(sign in line for sign in _MISSING_SIGNS)]
         if missing:
             raise MissingObject(
-                f"git {arguments[0]} needs an object that this clone lacks: {missing[0]}",
+                f"git {_verb(arguments)} needs an object that this clone lacks: {missing[0]}",
                 where=str(self.path),
                 hint=f"git -C {shlex.quote(str(self.path))} fetch --refetch --no-filter"
                 "  (or clone again without --filter and --depth)",
@@ -445,6 +445,18 @@ def safe_environment() -> dict[str, str]:
 def _strange(ours: Mapping[str, str]) -> list[str]:
     kept = {*ours, "GIT_SSL_CAINFO", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
     return [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    """The subcommand, behind settings of one call.
+
+    >>> _verb(("-c", "a.b=c", "fetch", "-c"))
+    'fetch'
+    """
+    words = list(arguments)
+    while words[0] == "-c" and len(words) > 2:
+        words = words[2:]
+    return words[0]
 
 
 def _unset(ours: Mapping[str, str]) -> list[str]:
