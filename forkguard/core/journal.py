@@ -1,18 +1,17 @@
-"""The journal of a port: what was begun, so that the next run can finish it or undo it.
+"""Journals, and that of a port: what was begun, so that the next run can finish it or undo it.
 
 A journal exists from before the first write that outlives a run until after the last one.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from forkguard.core.names import CommitHash, TreeHash
 from forkguard.core.porting import Source
 from forkguard.errors import CouldNotWork
-
-SCHEMA = "forkguard/port-journal@1"
 
 
 class Phase(StrEnum):
@@ -26,7 +25,41 @@ class Phase(StrEnum):
     """The commit exists; branch and files are being written: a kill here is finished."""
 
 
-class Journal(BaseModel):
+class JournalText(BaseModel):
+    """Something in progress as JSON text. Each kind has its `SCHEMA`, and `OF` names it in errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+
+    SCHEMA: ClassVar[str]
+    OF: ClassVar[str]
+
+    format: str
+
+    def dump(self) -> str:
+        """The journal as JSON text."""
+        return self.model_dump_json(indent=1) + "\n"
+
+    @classmethod
+    def parse(cls, text: str, *, name: str) -> Self:
+        """Read a journal. Raises `CouldNotWork` where this version cannot tell what it says."""
+        try:
+            journal = cls.model_validate_json(text)
+        except ValidationError as error:
+            raise CouldNotWork(
+                f"the journal of a {cls.OF} cannot be read",
+                where=name,
+                hint=f"look into {name}; remove it to give that {cls.OF} up",
+            ) from error
+        if journal.format != cls.SCHEMA:
+            raise CouldNotWork(
+                f"this journal is of another version of forkguard ({journal.format})",
+                where=name,
+                hint=f"finish that {cls.OF} with the version that began it",
+            )
+        return journal
+
+
+class Journal(JournalText):
     """One port in progress.
 
     `skipped` are the picks that a person leaves out, `force` that new hazards were accepted, `rebuild` that the
@@ -37,7 +70,8 @@ class Journal(BaseModel):
     map; `branch_before` where the branch pointed (None: it was not there).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+    SCHEMA: ClassVar[str] = "forkguard/port-journal@1"
+    OF: ClassVar[str] = "port"
 
     format: str = SCHEMA
     phase: Phase
@@ -59,27 +93,3 @@ class Journal(BaseModel):
     tip: CommitHash | None = None
     branch_before: CommitHash | None = None
     files_before: Mapping[str, bytes | None] = {}
-
-
-def dump_journal(journal: Journal) -> str:
-    """The journal as JSON text."""
-    return journal.model_dump_json(indent=1) + "\n"
-
-
-def parse_journal(text: str, *, name: str) -> Journal:
-    """Read a journal. Raises `CouldNotWork` where this version cannot tell what it says."""
-    try:
-        journal = Journal.model_validate_json(text)
-    except ValidationError as error:
-        raise CouldNotWork(
-            "the journal of a port cannot be read",
-            where=name,
-            hint=f"look into {name}; remove it to give that port up",
-        ) from error
-    if journal.format != SCHEMA:
-        raise CouldNotWork(
-            f"this journal is of another version of forkguard ({journal.format})",
-            where=name,
-            hint="finish that port with the version that began it",
-        )
-    return journal

@@ -16,7 +16,7 @@ from forkguard.core.fetches import read_listing
 from forkguard.core.forge import parse_pull, repository_of, takes_over
 from forkguard.core.gatetests import read_listing as read_tests
 from forkguard.core.gguf_header import parse_header
-from forkguard.core.journal import parse_journal
+from forkguard.core.journal import Journal
 from forkguard.core.mapfile import parse_map
 from forkguard.core.names import PullNumber
 from forkguard.core.nightly import BadNight, Night, NightVerdict, read_night, write_night
@@ -31,7 +31,7 @@ from forkguard.core.quality import read_questions
 from forkguard.core.range_diff import sections
 from forkguard.core.receipt_view import view_receipt
 from forkguard.core.receipts import BadReceipt, claimed_previous, read_head, read_receipt
-from forkguard.core.replay_journal import parse_replay_journal
+from forkguard.core.replay_journal import ReplayJournal
 from forkguard.core.resolutions import parse_resolution
 from forkguard.core.rulebook import rulebook
 from forkguard.core.serverlog import LogParser
@@ -178,10 +178,10 @@ TARGETS = {
     ),
     "series": Target(_each(parse_dep3, lambda text: parse_series(text, name="m")), _REFUSED, (b"a.patch -p0 # x\n",)),
     "journals": Target(
-        _each(lambda text: parse_journal(text, name="x")), _REFUSED, (b'{"format": "forkguard/journal@1"}',)
+        _each(lambda text: Journal.parse(text, name="x")), _REFUSED, (b'{"format": "forkguard/journal@1"}',)
     ),
     "replay-journal": Target(
-        _each(lambda text: parse_replay_journal(text, name="x")), _REFUSED, (b'{"format": "forkguard/replay@1"}',)
+        _each(lambda text: ReplayJournal.parse(text, name="x")), _REFUSED, (b'{"format": "forkguard/replay@1"}',)
     ),
     "baseline": Target(_each(lambda text: parse_baseline(text, name="x")), _REFUSED, (b'{"schema": "x"}',)),
     "resolution": Target(parse_resolution, (), (b"path: a\nbase: 1\nfork: 2\nupstream: 3\nmode: 100644\n\nwhole\n",)),
