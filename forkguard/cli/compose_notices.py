@@ -9,6 +9,7 @@ from pathlib import Path
 
 from forkguard.adapters.nights import NightFolder
 from forkguard.adapters.notify import append_summary, post, run_command
+from forkguard.cli.github_log import command, is_workflow
 from forkguard.core.map_models import NightlyTable
 from forkguard.core.nightly import Night
 from forkguard.core.notices import notice, worth_telling
@@ -47,6 +48,5 @@ def tell_github(night: Night) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and (problem := append_summary(Path(summary), nightly_markdown(night))):
         print(problem, file=sys.stderr)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in github_annotations(night):
-            print(line, file=sys.stderr)
+    if is_workflow():
+        command(github_annotations(night))

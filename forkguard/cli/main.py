@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from forkguard import __version__
+from forkguard.cli.github_log import commands_stopped
 from forkguard.cli.groups import LazyGroup
 from forkguard.errors import ExitCode, ForkguardError
+from forkguard.reports.plain import printable
 
 VERBS = {
     "init": "Write upstream-map.toml for a llama.cpp fork, by reading its trees.",
@@ -54,7 +56,9 @@ def main() -> None:
 def run() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _raise_interrupt)
-    sys.exit(invoke(sys.argv[1:]))
+    with commands_stopped():
+        status = invoke(sys.argv[1:])
+    sys.exit(status)
 
 
 def invoke(arguments: list[str]) -> int:
@@ -82,11 +86,16 @@ def invoke(arguments: list[str]) -> int:
 
 def tell(error: ForkguardError) -> None:
     """What happened, where, and the next command to type, on stderr."""
-    click.echo(f"forkguard: {error.what}", err=True)
+    click.echo(f"forkguard: {_plain(error.what)}", err=True)
     if error.where:
-        click.echo(f"  where: {error.where}", err=True)
+        click.echo(f"  where: {_plain(error.where)}", err=True)
     if error.hint:
-        click.echo(f"  next:  {error.hint}", err=True)
+        click.echo(f"  next:  {_plain(error.hint)}", err=True)
+
+
+def _plain(text: str) -> str:
+    """The text as a terminal may have it: names, and what git says of them, may hold escapes and line ends."""
+    return "\n         ".join(printable(line.strip()) for line in text.splitlines() if line.strip())
 
 
 def _raise_interrupt(number: int, frame: object) -> None:  # noqa: ARG001
@@ -99,7 +108,7 @@ def _bug(error: Exception) -> int:
     ) as log:
         log.write(f"forkguard {__version__}, Python {sys.version}\n")
         log.write("".join(traceback.format_exception(error)))
-    click.echo(f"forkguard: a bug in forkguard: {type(error).__name__}: {error}", err=True)
+    click.echo(f"forkguard: a bug in forkguard: {_plain(f'{type(error).__name__}: {error}')}", err=True)
     click.echo(f"  where: {Path(log.name)} holds the details", err=True)
     click.echo("  next:  please report it with that file", err=True)
     return int(ExitCode.BUG)
