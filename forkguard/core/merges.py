@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forkguard.core.commits import Commit
-from forkguard.core.hunks import Hunk
+from forkguard.core.hunks import Hunk, lines_of
 from forkguard.core.names import BlobHash, TreeHash, TreePath
 
 _MARKER = re.compile(rb"^(?:<<<<<<<|\|\|\|\|\|\|\||>>>>>>>)(?: .*)?\r?$", re.MULTILINE)
@@ -150,6 +150,44 @@ def hunk_of(region: Region, hunks: Sequence[Hunk]) -> Hunk | None:
         return whole, added + removed, sum(line in region.theirs for line in hunk.after)
 
     return max(hunks, key=nearness, default=None)
+
+
+def conflicts_of(
+    merged: Merged,
+    path: TreePath,
+    content: bytes,
+    hunks: Sequence[Hunk],
+    *,
+    label: str,
+    origin: TreePath,
+    spans: bool = True,
+) -> tuple[Conflict, ...]:
+    """What a person must decide in one conflicted file: its marked regions, or the file as a whole.
+
+    `content` is the file as merged, its first markers carrying `label`, and `hunks` what was to be brought to it.
+    They are of upstream's file `origin`; without `spans` their lines are not those of that file.
+    """
+    marked = regions(lines_of(content), label=label)
+    if not marked:
+        reason = next((text for text in merged.messages if path in text), "both sides changed this file")
+        return (Conflict(path, None, reason=reason),)
+    found = []
+    for region in marked:
+        hunk = hunk_of(region, hunks)
+        runs = hunk.changes if hunk is not None and spans else ()
+        found.append(
+            Conflict(
+                path,
+                region.line,
+                hunk.header if hunk else "",
+                ours="".join(region.ours),
+                base="".join(region.base),
+                theirs="".join(region.theirs),
+                origin=origin,
+                span=(runs[0].start + 1, max(runs[-1].end, runs[0].start + 1)) if runs else None,
+            )
+        )
+    return tuple(found)
 
 
 def _holds(lines: Sequence[str], run: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ from forkguard.core.hunks import (
 )
 from forkguard.core.landing import stray_finding, strays
 from forkguard.core.later_versions import LaterVersion, has_later
-from forkguard.core.merges import Conflict, Merged, header_of, hunk_of, regions
+from forkguard.core.merges import Conflict, Merged, conflicts_of, header_of
 from forkguard.core.names import BlobHash, TreeHash, TreePath
 from forkguard.core.own_names import is_cxx
 from forkguard.core.porting import HunkReport, MissingName, Pick
@@ -297,32 +297,13 @@ def _conflicts(bench: Bench, merged: Merged, change: Translated) -> tuple[Confli
         files = [file for file in change.files if _conflicted_as(file, merged) == path]
         remark = change.remarks.get(path, Remark(files[0].old_path if files else path))
         hunks = [hunk for file in files for hunk in file.hunks]
-        marked = regions(lines_of(_content(path, entries, contents)), label=OURS_LABEL)
-        for region in marked:
-            hunk = hunk_of(region, hunks)
-            span = (hunk.changes[0].start + 1, max(hunk.changes[-1].end, hunk.changes[0].start + 1)) if hunk else None
-            found.append(
-                Conflict(
-                    path,
-                    region.line,
-                    hunk.header if hunk else "",
-                    ours="".join(region.ours),
-                    base="".join(region.base),
-                    theirs="".join(region.theirs),
-                    origin=remark.origin,
-                    span=None if remark.alien else span,
-                )
-            )
-        if not marked:
-            reason = next((text for text in merged.messages if path in text), "both sides changed this file")
-            found.append(Conflict(path, None, reason=reason))
+        content = contents.get(entries[path].blob, b"") if path in entries else b""
+        found += conflicts_of(
+            merged, path, content, hunks, label=OURS_LABEL, origin=remark.origin, spans=not remark.alien
+        )
     if not found:
         found = [Conflict(change.files[0].path, None, reason=reason) for reason in merged.messages]
     return tuple(found)
-
-
-def _content(path: TreePath, entries: Tree, contents: Mapping[BlobHash, bytes]) -> bytes:
-    return contents.get(entries[path].blob, b"") if path in entries else b""
 
 
 def _reports(

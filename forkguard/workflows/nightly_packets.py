@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forkguard.core.fitting import Version
-from forkguard.core.hunks import FileChange, lines_of
-from forkguard.core.merges import Conflict, Merged, hunk_of, regions
+from forkguard.core.hunks import FileChange
+from forkguard.core.merges import Conflict, Merged, conflicts_of
 from forkguard.core.names import CommitHash, TreeHash, TreePath
 from forkguard.core.night_packets import ConflictPacket
 from forkguard.core.porting import Pick
@@ -94,25 +94,7 @@ def _places(bench: Bench, merged: Merged, changes: Sequence[FileChange]) -> tupl
     for path in merged.conflicted:
         hunks = [hunk for file in changes if path in (file.path, file.old_path) for hunk in file.hunks]
         content = contents.get(entries[path].blob, b"") if path in entries else b""
-        marked = regions(lines_of(content), label=_UPSTREAM)
-        for region in marked:
-            hunk = hunk_of(region, hunks)
-            runs = hunk.changes if hunk is not None else ()
-            found.append(
-                Conflict(
-                    path,
-                    region.line,
-                    hunk.header if hunk else "",
-                    ours="".join(region.ours),
-                    base="".join(region.base),
-                    theirs="".join(region.theirs),
-                    origin=path,
-                    span=(runs[0].start + 1, max(runs[-1].end, runs[0].start + 1)) if runs else None,
-                )
-            )
-        if not marked:
-            reason = next((text for text in merged.messages if path in text), "both sides changed this file")
-            found.append(Conflict(path, None, reason=reason))
+        found += conflicts_of(merged, path, content, hunks, label=_UPSTREAM, origin=path)
     return tuple(found)
 
 
