@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -251,11 +252,12 @@ def test_a_cache_folder_that_is_a_file(desk: Path, tmp_path: Path) -> None:
     assert (check["found"], check["where"]) == ("a file is in the place of this folder", str(tmp_path / "cache"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_cache_folder_that_cannot_be_written(desk: Path, tmp_path: Path) -> None:
-    (tmp_path / "cache").mkdir(mode=0o555)
     (desk / "upstream-map.toml").write_text(MAP + '\n[defaults]\ncache = "../cache"\n')
-    assert doctor(desk, "--for", "build", status=1)["checks"]["cache folder"]["level"] == "missing"
+    with small_disk(tmp_path / "cache", kilobytes=256) as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, timeout=60)
+        assert doctor(desk, "--for", "build", status=1)["checks"]["cache folder"]["level"] == "missing"
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True, timeout=60)
 
 
 def test_a_port_in_progress_is_noted(desk: Path, history: MiniHistory) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_forge import PATCH, FakeForge, Reply, fake_forge, pull_path
+from tests.support.fake_forge import PATCH, FakeForge, Reply, fake_forge, pull_path, tell_open
 from tests.support.repos import GitFolder, frozen_environment
 from tests.support.snapshot import fork_as_it_is
 from tests.support.stacks import NOTES, Queue, held, new_queue, notes
@@ -261,6 +261,7 @@ def test_a_pin_that_only_the_forge_has_is_taken_from_there(queue: Queue, forge: 
 def test_a_closed_request_and_its_heir_are_said(queue: Queue, forge: FakeForge) -> None:
     head = request(queue, 401, TEN)
     forge.tell_pull(401, head={"sha": head}, state="closed", body="superseded by #450")
+    tell_open(forge)
 
     (told,) = imported(queue, {401: head})["requests"]
 
