@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from forkguard.cli.compose import Project, open_project
+from forkguard.cli.compose import Project
 from forkguard.cli.compose_build import open_workshop
-from forkguard.cli.options import deliver, output_options, project_options
-from forkguard.cli.talk import ConsoleTalk
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.core.build_profiles import DEFAULT_PROFILE
 from forkguard.core.built_trees import parse_age
 from forkguard.errors import UsageProblem
@@ -47,12 +47,7 @@ class _PruneOptions:
 @click.option("--dry-run", is_flag=True, help="With --prune: say what would go.")
 @output_options(("text", "json"))
 def command(
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
     profile: str,
     targets: tuple[str, ...],
     jobs: int | None,
@@ -78,8 +73,8 @@ def command(
     """
     pruning = _prune_options(prune_, list_, keep, older_than, dry_run)
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project,
+        options.talk() as talk,
+        options.opened() as project,
     ):
         workshop = open_workshop(project, talk)
         if pruning is not None:

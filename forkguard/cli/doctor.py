@@ -9,8 +9,8 @@ from forkguard import __version__
 from forkguard.adapters.system import system_name
 from forkguard.cli.compose_doctor import Examination
 from forkguard.cli.main import VERBS
-from forkguard.cli.options import deliver, output_options, project_options
-from forkguard.cli.talk import ConsoleTalk
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.errors import ExitCode
 from forkguard.reports.doctor import doctor_json, doctor_text
 from forkguard.workflows.doctor import examine
@@ -27,14 +27,9 @@ _OTHERS = tuple(verb for verb in VERBS if verb != "doctor")
 @output_options(("text", "json"))
 def command(
     verbs: tuple[str, ...],
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
+    options: ProjectOptions,
     format_: str,
     output: Path | None,
-    verbose: bool,
-    color: bool | None,
 ) -> int:
     """What this machine and this project lack, what it is needed for, and the command that mends it.
 
@@ -47,11 +42,11 @@ def command(
       forkguard doctor --fork ../llama.cpp --for init --for drift
     """
     asked = tuple(verb for verb in _OTHERS if not verbs or verb in verbs)
-    with ConsoleTalk(color=color, verbose=verbose) as talk, contextlib.ExitStack() as stack:
+    with options.talk() as talk, contextlib.ExitStack() as stack:
         talk.step("looking at the machine and the project")
         examination = Examination(
-            map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref, verbs=asked,
-            stack=stack,
+            map_file=options.map_file, fork=options.fork, fork_ref=options.fork_ref,
+            upstream_ref=options.upstream_ref, verbs=asked, stack=stack,
         )  # fmt: skip
         report = examine(examination.looks(), version=__version__, system=system_name(), verbs=asked)
     deliver(doctor_json(report) if format_ == "json" else doctor_text(report), output=output)

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from forkguard import __version__
-from forkguard.cli.compose import Project, fork_base, open_project, project_ledger, project_rules
+from forkguard.cli.compose import Project, fork_base, project_ledger, project_rules
 from forkguard.cli.drift_fixes import show_fixes
 from forkguard.cli.drift_ledger import Answer, accept, read_answer, read_baseline, write_baseline
-from forkguard.cli.options import deliver, output_options, project_options
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.cli.render import rendered
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.baseline import BASELINE_NAME
 from forkguard.core.findings import DriftReport
 from forkguard.core.registry_differences import SPECULATIVE
@@ -68,12 +68,7 @@ def command(
     fixes: bool,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """What the fork lacks or lost of an arch, by whom it came upstream, and how to mend it.
 
@@ -96,11 +91,16 @@ def command(
     today = datetime.now().astimezone().date()
     answer = read_answer(ids, reason=reason, by=by, until=until.date() if until else None, today=today)
     _check(archs, all_archs=all_archs, answer=answer, writes=writes, fixes=fixes, format_=format_)
-    talk = ConsoleTalk(verbose=verbose, color=color)
-    with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project, talk:
+    with options.talk() as talk, options.opened() as project:
         if fixes:
             return show_fixes(
-                project, talk, archs=archs, format_=format_, output=output, verbose=verbose, color=color
+                project,
+                talk,
+                archs=archs,
+                format_=format_,
+                output=output,
+                verbose=options.verbose,
+                color=options.color,
             )
         names = None if all_archs else archs or _archs_of(answer) or project.map.defaults.archs
         if names is not None and not names and answer is None:
@@ -119,7 +119,7 @@ def command(
             deliver(write_baseline(project, report, baseline or BASELINE_NAME, today=today), output=output)
             return int(ExitCode.CLEAN)
     if format_ == "text":
-        text = rendered(as_text(report, strict=strict, verbose=verbose), color=color, output=output)
+        text = rendered(as_text(report, strict=strict, verbose=options.verbose), color=options.color, output=output)
     else:
         text = _formatted(report, run.rules, format_, strict=strict)
     deliver(text, output=output)

@@ -1,13 +1,11 @@
 """`forkguard gate`."""
 
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from forkguard.adapters.mapstore import find_map, read_map
-from forkguard.cli.compose import Project, open_project
 from forkguard.cli.compose_gate import drift_suspects, now
 from forkguard.cli.gate_bisect import tell_bisect
 from forkguard.cli.gate_jobs import EXITS, job_question, tell_jobs
@@ -22,8 +20,8 @@ from forkguard.cli.gating import (
     gate_project,
     wants_upstream,
 )
-from forkguard.cli.options import deliver, output_options, project_options
-from forkguard.cli.talk import ConsoleTalk
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.core.gate import GateReport, Suspect
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.probes.registry import DEFAULT_SIZE
@@ -92,12 +90,7 @@ def command(
     bisect: bool,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Run the fork's llama-server with and without a draft, and judge what it does.
 
@@ -135,20 +128,15 @@ def command(
     if self_test or bisect or mutations:
         others = binary or upstream_binary or upstream or asserts or upstream_tests or job or matrix or merged
         refuse_beside_trials(self_test=self_test, bisect=bisect, mutations=bool(mutations), others=bool(others))
-        options = TrialOptions(
-            arch, profile, widths, slots, probe_size, format_, output, map_file, fork, fork_ref, upstream_ref,
-            verbose, color,
-        )  # fmt: skip
-        return tell_self_test(options, names=mutations) if self_test else tell_bisect(options)
+        trial = TrialOptions(options, arch, profile, widths, slots, probe_size, format_, output)
+        return tell_self_test(trial, names=mutations) if self_test else tell_bisect(trial)
     if matrix is not None or merged is not None or adopt:
         return tell_jobs(
-            matrix=matrix is not None, merged=merged, adopt=adopt, map_file=map_file, format_=format_, output=output
+            matrix=matrix is not None, merged=merged, adopt=adopt, map_file=options.map_file, format_=format_,
+            output=output,
         )  # fmt: skip
     _refuse_mixtures(job, bool(arch or profile or widths or slots), upstream and upstream_binary is not None)
     theirs = foreign_program(upstream_binary, option="--upstream-binary") if upstream_binary is not None else None
-
-    def opened() -> AbstractContextManager[Project]:
-        return open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref)
 
     def question(map_: UpstreamMap) -> GateQuestion:
         asked = GateQuestion(
@@ -156,9 +144,9 @@ def command(
         )
         return job_question(map_, job, asked) if job is not None else replace(asked, arch=chosen_arch(map_, arch))
 
-    with ConsoleTalk(verbose=verbose, color=color) as talk:
+    with options.talk() as talk:
         if binary is None:
-            with opened() as project:
+            with options.opened() as project:
                 result, receipt = gate_project(
                     project, question(project.map), profile=profile, talk=talk, upstream=theirs
                 )
@@ -168,17 +156,17 @@ def command(
             if asserts or upstream_tests:
                 raise UsageProblem("--asserts and --upstream-tests build the fork, and --binary is built",
                                    hint="leave --binary out")  # fmt: skip
-            map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+            map_path = options.map_file.absolute() if options.map_file else find_map(Path.cwd())
             map_ = read_map(map_path)
             asked = question(map_)
 
             def witnesses() -> tuple[Suspect, ...]:
-                with opened() as project:
+                with options.opened() as project:
                     return drift_suspects(project, asked.arch, today=now().date())
 
             tree = foreign_program(binary)
             if theirs is None and wants_upstream(map_, asked):
-                with opened() as project:
+                with options.opened() as project:
                     theirs = build_upstream(project, profile=build_profile(map_, asked), talk=talk)
             result, receipt = gate_program(
                 map_, map_path.parent, asked, tree, suspects=witnesses, talk=talk, upstream=theirs

@@ -4,13 +4,12 @@ import time
 
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.worktrees import Worktrees
-from forkguard.cli.compose import Project, open_project, patchset_store
+from forkguard.cli.compose import Project, patchset_store
 from forkguard.cli.compose_build import open_workshop
 from forkguard.cli.compose_stack import project_base, replay_tools
 from forkguard.cli.gate_trials import CommitGate, TrialOptions, chosen_arch
 from forkguard.cli.gating import GateQuestion, build_profile, build_upstream, wants_upstream
 from forkguard.cli.options import deliver
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.gate import GateReport
 from forkguard.core.gate_bisect import BisectReport, BisectResult
 from forkguard.core.names import CommitHash
@@ -33,10 +32,8 @@ _BASE_REF = "refs/forkguard/bisect-base"
 def tell_bisect(options: TrialOptions) -> int:
     """Look for the patchset, and tell it; the exit status."""
     with (
-        ConsoleTalk(verbose=options.verbose, color=options.color) as talk,
-        open_project(
-            map_file=options.map_file, fork=options.fork, fork_ref=options.fork_ref, upstream_ref=options.upstream_ref
-        ) as project,
+        options.project.talk() as talk,
+        options.project.opened() as project,
     ):
         report = _bisect(project, options, talk)
     text = bisect_json(report) if options.format_ == "json" else bisect_text(report)

@@ -2,14 +2,13 @@
 
 import time
 
-from forkguard.cli.compose import Project, open_project, project_rules
+from forkguard.cli.compose import Project, project_rules
 from forkguard.cli.compose_build import open_workshop
 from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.gate_jobs import EXITS
 from forkguard.cli.gate_trials import CommitGate, TrialOptions, chosen_arch
 from forkguard.cli.gating import GateQuestion, build_profile
 from forkguard.cli.options import deliver
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.build_profiles import choose_profile, tree_id
 from forkguard.core.gate import GateReport
 from forkguard.core.gateoptions import gate_table
@@ -29,10 +28,8 @@ def tell_self_test(options: TrialOptions, *, names: tuple[str, ...]) -> int:
     """Run the self-test, and tell it; the exit status."""
     mutations = chosen_mutations(names)
     with (
-        ConsoleTalk(verbose=options.verbose, color=options.color) as talk,
-        open_project(
-            map_file=options.map_file, fork=options.fork, fork_ref=options.fork_ref, upstream_ref=options.upstream_ref
-        ) as project,
+        options.project.talk() as talk,
+        options.project.opened() as project,
     ):
         arch = chosen_arch(project.map, options.arch)
         profile = options.profile or build_profile(project.map, GateQuestion(arch))

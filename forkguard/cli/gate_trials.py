@@ -6,6 +6,7 @@ from pathlib import Path
 from forkguard.adapters.hashing import hash_file
 from forkguard.cli.compose import Project
 from forkguard.cli.gating import GateQuestion, gate_program
+from forkguard.cli.project_options import ProjectOptions
 from forkguard.core.gate import GatedTree, GateReport
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.names import CommitHash
@@ -18,6 +19,7 @@ from forkguard.workflows.build import Workshop, build_tree
 class TrialOptions:
     """The options of `gate` that count for a self-test and a bisection."""
 
+    project: ProjectOptions
     arch: str | None
     profile: str | None
     widths: tuple[int, ...]
@@ -25,12 +27,6 @@ class TrialOptions:
     probe_size: str
     format_: str
     output: Path | None
-    map_file: Path | None
-    fork: Path | None
-    fork_ref: str | None
-    upstream_ref: str | None
-    verbose: bool
-    color: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from forkguard.cli.compose_notices import tell_github
 from forkguard.cli.nightly_install import DEFAULT_TIME, install_json, install_text
 from forkguard.cli.nightly_install import install as make_schedule
 from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
+from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.cli.render import rendered
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.nightly import NightVerdict, write_night
 from forkguard.core.schedules import Scheduler
 from forkguard.errors import ExitCode, UsageProblem
@@ -36,6 +36,7 @@ EXITS = {
 @talk_options
 @fork_options
 @map_option
+@collected
 def command(
     fresh: bool,
     install: str | None,
@@ -43,11 +44,7 @@ def command(
     at: str | None,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Try the whole stack on upstream's newest commit, and say in the morning whether it works.
 
@@ -68,30 +65,30 @@ def command(
     Exit status: 0 green; 1 red; 3 could not run.
     """
     _check_words(install, write=write, at=at, fresh=fresh, format_=format_)
-    place = find_place(map_file)
+    place = find_place(options.map_file)
     if install is not None:
-        made = make_schedule(place, Scheduler(install), fork=fork, at=at or DEFAULT_TIME, write=write)
+        made = make_schedule(place, Scheduler(install), fork=options.fork, at=at or DEFAULT_TIME, write=write)
         deliver(install_json(made) if format_ == "json" else install_text(made), output=output)
         return int(ExitCode.CLEAN)
-    with ConsoleTalk(color=color, verbose=verbose) as talk:
-        night = hold_night(place, talk, fork=fork, fork_ref=fork_ref, fresh=fresh)
+    with options.talk() as talk:
+        night = hold_night(place, talk, fork=options.fork, fork_ref=options.fork_ref, fresh=fresh)
         record = str(place.nights.path(night.id))
         if format_ == "text":
-            text = rendered(nightly_text(night, record=record), color=color, output=output)
+            text = rendered(nightly_text(night, record=record), color=options.color, output=output)
         else:
             text = write_night(night) if format_ == "json" else nightly_markdown(night)
     tell_github(night)
     deliver(text, output=output)
     if place.map.nightly.report:
-        _write_pages(place.map_path, fork, verbose=verbose, color=color)
+        _write_pages(place.map_path, options)
     return int(EXITS[night.verdict])
 
 
-def _write_pages(map_path: Path, fork: Path | None, *, verbose: bool, color: bool | None) -> None:
+def _write_pages(map_path: Path, options: ProjectOptions) -> None:
     from forkguard.cli.compose_report import renew_report, report_place  # noqa: PLC0415  (what draws pages loads slowly)
 
-    with ConsoleTalk(color=color, verbose=verbose) as talk:
-        renew_report(report_place(map_file=map_path, fork=fork), talk)
+    with options.talk() as talk:
+        renew_report(report_place(map_file=map_path, fork=options.fork), talk)
 
 
 def _check_words(install: str | None, *, write: bool, at: str | None, fresh: bool, format_: str) -> None:

@@ -47,13 +47,6 @@ def talk_options(command: Command) -> Command:
     return click.option("-v", "--verbose", is_flag=True, help="Name each step on stderr.")(command)
 
 
-def project_options(command: Command) -> Command:
-    """Everything that `forkguard.cli.compose.open_project` takes, with `verbose` and `color`."""
-    for decorate in (talk_options, upstream_ref_option, fork_options, map_option):
-        command = decorate(command)
-    return command
-
-
 def output_options(formats: Sequence[str]) -> Callable[[Command], Command]:
     """`--format` with these choices (the first is the default) and `--output`, as `format_` and `output`."""
 

@@ -10,12 +10,11 @@ import click
 from forkguard.adapters.files import locked
 from forkguard.adapters.forge import check_url
 from forkguard.adapters.git import GitRepository
-from forkguard.cli.compose import open_project
 from forkguard.cli.compose_port import port_tools, scratch_tools
 from forkguard.cli.compose_replay import say_open_replay
-from forkguard.cli.options import deliver, output_options, project_options
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.cli.render import rendered
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.names import PullNumber
 from forkguard.core.porting import PortOptions, PortStatus
 from forkguard.core.strangers import Doing
@@ -61,12 +60,7 @@ def command(
     force: bool,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Port an upstream pull request onto the production branch, as the branch forkguard/PR and as a patchset.
 
@@ -95,10 +89,8 @@ def command(
     pull = wanted.pull if wanted else None
     _check_words(wanted, ways=[go_on, skip, give_up], dry_run=dry_run)
     with contextlib.ExitStack() as stack:
-        talk = stack.enter_context(ConsoleTalk(color=color, verbose=verbose))
-        project = stack.enter_context(
-            open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref)
-        )
+        talk = stack.enter_context(options.talk())
+        project = stack.enter_context(options.opened())
         say_open_replay(project, talk)
         if dry_run:
             tools = stack.enter_context(scratch_tools(project, talk))
@@ -108,7 +100,7 @@ def command(
             tools = port_tools(project, plain, talk)
         if give_up:
             aborted = abort_port(pull, tools=tools)
-            text = rendered(abort_text(aborted), color=color, output=output)
+            text = rendered(abort_text(aborted), color=options.color, output=output)
             deliver(abort_json(aborted) if format_ == "json" else text, output=output)
             return int(ExitCode.CLEAN)
         if go_on:
@@ -117,13 +109,13 @@ def command(
             report = skip_pick(pull, tools=tools)
         else:
             assert wanted is not None  # noqa: S101  (checked above)
-            options = PortOptions(force=force, squash=squash, follow=follow, dry_run=dry_run, allow=frozenset(allow))
+            asked = PortOptions(force=force, squash=squash, follow=follow, dry_run=dry_run, allow=frozenset(allow))
             sides = {"fork": project.fork, "upstream": project.upstream}
             if needed:
-                report = as_one(port_with_prerequisites(wanted, **sides, tools=tools, options=options))
+                report = as_one(port_with_prerequisites(wanted, **sides, tools=tools, options=asked))
             else:
-                report = port(wanted, **sides, tools=tools, options=options)
-    text = port_json(report) if format_ == "json" else rendered(port_text(report), color=color, output=output)
+                report = port(wanted, **sides, tools=tools, options=asked)
+    text = port_json(report) if format_ == "json" else rendered(port_text(report), color=options.color, output=output)
     deliver(text, output=output)
     stopped = report.status in (PortStatus.CONFLICT, PortStatus.BLOCKED)
     return int(ExitCode.FINDING if stopped or report.compiled.failed else ExitCode.CLEAN)

@@ -6,7 +6,7 @@ import click
 
 from forkguard.cli.compose_report import open_report, report_place, write_site
 from forkguard.cli.options import deliver, map_option, talk_options
-from forkguard.cli.talk import ConsoleTalk
+from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.reports.history import history_json
 from forkguard.reports.report_markdown import report_markdown
 
@@ -30,15 +30,13 @@ from forkguard.reports.report_markdown import report_markdown
 )  # fmt: skip
 @map_option
 @talk_options
+@collected
 def command(
     format_: str,
     export: str | None,
     output: Path | None,
     records_only: bool,
-    fork: Path | None,
-    map_file: Path | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> None:
     """The pages to open in the morning: what needs you, each night, patchset, arch and gate run, and the trends.
 
@@ -54,10 +52,10 @@ def command(
 
     Exit status: 0 whenever the report was written, whatever it says; `forkguard status` judges.
     """
-    place = report_place(map_file=map_file, fork=fork)
+    place = report_place(map_file=options.map_file, fork=options.fork)
     chosen = export or format_
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
+        options.talk() as talk,
         open_report(place, sources=chosen == "html" and not records_only, talk=talk) as report,
     ):
         if chosen == "html":

@@ -1,14 +1,16 @@
 """`forkguard stack reorder`, `drop`, `disable`, `enable` and `retire`: what changes the stack's files."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from forkguard.adapters.patchsets import PatchsetFolder
-from forkguard.cli.compose import Project, open_project
+from forkguard.cli.compose import Project
 from forkguard.cli.compose_stack import Writing, project_base, replay_tools, writing
 from forkguard.cli.options import deliver, fork_options, map_option, output_options
+from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.findings import Side
 from forkguard.core.patchset import check_name
@@ -18,6 +20,13 @@ from forkguard.errors import UsageProblem
 from forkguard.reports.stack_edit import edited_json, edited_text
 from forkguard.workflows.replay import read_patches, replay
 from forkguard.workflows.stack_edit import Edited, OrderCheck, disable, drop, enable, reorder, retire
+
+
+@contextlib.contextmanager
+def _editing(options: ProjectOptions, verb: str, *, onto: str | None = None) -> Iterator[tuple[Project, Writing]]:
+    """The project, and its stack to be written with the lock held by that verb."""
+    with options.opened(upstream_ref=onto) as project, writing(project, purpose=f"forkguard stack {verb}") as tools:
+        yield project, tools
 
 
 def _tell(edited: Edited, format_: str, output: Path | None) -> None:
@@ -35,6 +44,7 @@ def _tell(edited: Edited, format_: str, output: Path | None) -> None:
 @output_options(("text", "json"))
 @fork_options
 @map_option
+@collected
 def reorder_command(
     name: str,
     before: str | None,
@@ -43,9 +53,7 @@ def reorder_command(
     force: bool,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
+    options: ProjectOptions,
 ) -> None:
     """Put a patchset at another place of the stack, if every patch still applies in that order.
 
@@ -60,11 +68,7 @@ def reorder_command(
             hint=f"forkguard stack reorder {name} --first",
         )
     place = Place(before, after, End(end) if end else None)
-    with (
-        ConsoleTalk(color=None, verbose=False) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
-        writing(project, purpose="forkguard stack reorder") as tools,
-    ):
+    with options.talk() as talk, _editing(options, "reorder") as (project, tools):
         check = _order_check(project, tools, talk)
         edited = reorder(check_name(name), place, patchsets=tools.patchsets, check=check, force=force)
     _tell(edited, format_, output)
@@ -75,14 +79,10 @@ def reorder_command(
 @output_options(("text", "json"))
 @fork_options
 @map_option
-def drop_command(
-    name: str, format_: str, output: Path | None, map_file: Path | None, fork: Path | None, fork_ref: str | None
-) -> None:
+@collected
+def drop_command(name: str, format_: str, output: Path | None, options: ProjectOptions) -> None:
     """Remove a patchset from the stack and from patchsets/. Its files are kept in .forkguard/dropped/."""
-    with (
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
-        writing(project, purpose="forkguard stack drop") as tools,
-    ):
+    with _editing(options, "drop") as (project, tools):
         edited = drop(check_name(name), patchsets=tools.patchsets, kept=PatchsetFolder(project.state / "dropped"))
     _tell(edited, format_, output)
 
@@ -93,20 +93,10 @@ def drop_command(
 @output_options(("text", "json"))
 @fork_options
 @map_option
-def disable_command(
-    name: str,
-    reason: str,
-    format_: str,
-    output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-) -> None:
+@collected
+def disable_command(name: str, reason: str, format_: str, output: Path | None, options: ProjectOptions) -> None:
     """Leave a patchset out of the stack for now; its place in the order stays. `forkguard stack enable` undoes it."""
-    with (
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
-        writing(project, purpose="forkguard stack disable") as tools,
-    ):
+    with _editing(options, "disable") as (_, tools):
         edited = disable(check_name(name), reason=_said(reason), patchsets=tools.patchsets)
     _tell(edited, format_, output)
 
@@ -116,14 +106,10 @@ def disable_command(
 @output_options(("text", "json"))
 @fork_options
 @map_option
-def enable_command(
-    name: str, format_: str, output: Path | None, map_file: Path | None, fork: Path | None, fork_ref: str | None
-) -> None:
+@collected
+def enable_command(name: str, format_: str, output: Path | None, options: ProjectOptions) -> None:
     """Take a disabled or retired patchset in again: at its place, or on top where the series does not list it."""
-    with (
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
-        writing(project, purpose="forkguard stack enable") as tools,
-    ):
+    with _editing(options, "enable") as (_, tools):
         edited = enable(check_name(name), patchsets=tools.patchsets)
     _tell(edited, format_, output)
 
@@ -136,6 +122,7 @@ def enable_command(
 @output_options(("text", "json"))
 @fork_options
 @map_option
+@collected
 def retire_command(
     name: str,
     onto: str | None,
@@ -143,9 +130,7 @@ def retire_command(
     reason: str | None,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
+    options: ProjectOptions,
 ) -> None:
     """Take a patchset out of the stack because upstream has its change, by patch id or by content.
 
@@ -160,11 +145,7 @@ def retire_command(
     check_name(name)
     if force and not (reason or "").strip():
         raise UsageProblem("--force needs a reason", hint=f"forkguard stack retire {name} --force --reason WHY")
-    with (
-        ConsoleTalk(color=None, verbose=False) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=onto) as project,
-        writing(project, purpose="forkguard stack retire") as tools,
-    ):
+    with options.talk() as talk, _editing(options, "retire", onto=onto) as (project, tools):
         tools.patchsets.manifest(name)
         results = () if force else _classes(name, project, tools, talk)
         edited = retire(

@@ -7,6 +7,7 @@ import click
 from forkguard.adapters.mapstore import find_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.cli.options import deliver, fork_options, map_option, output_options
+from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.cli.render import rendered
 from forkguard.cli.stack_replay import replayed
 from forkguard.reports.stack import patchset_json, patchset_text, stack_json, stack_text
@@ -23,12 +24,10 @@ color_option = click.option(
 @click.option("--onto", metavar="REF", help="Say also what becomes of each patch on this upstream commit.")
 @fork_options
 @output_options(("text", "json"))
+@collected
 def list_command(
-    map_file: Path | None,
-    color: bool | None,
+    options: ProjectOptions,
     onto: str | None,
-    fork: Path | None,
-    fork_ref: str | None,
     format_: str,
     output: Path | None,
 ) -> None:
@@ -37,17 +36,17 @@ def list_command(
     \b
     States: declared (no patches yet), proposed, carried, disabled, retired.
     """
-    patchsets = _store(map_file)
+    patchsets = _store(options.map_file)
     stack = list_stack(patchsets)
     states = None
     if onto is not None:
-        report = replayed(map_file=map_file, fork=fork, fork_ref=fork_ref, onto=onto, color=color)
+        report = replayed(options, onto=onto)
         states = {(each.patch.patchset, each.patch.name): each.status.value for each in report.results}
     if format_ == "json":
         deliver(stack_json(stack, onto=onto, states=states), output=output)
         return
     text = stack_text(stack, folder=str(patchsets.root), onto=onto, states=states)
-    deliver(rendered(text, color=color, output=output), output=output)
+    deliver(rendered(text, color=options.color, output=output), output=output)
 
 
 @click.command("show", short_help="Everything about one patchset.")
@@ -55,10 +54,11 @@ def list_command(
 @map_option
 @color_option
 @output_options(("text", "json"))
-def show_command(name: str, map_file: Path | None, color: bool | None, format_: str, output: Path | None) -> None:
+@collected
+def show_command(name: str, options: ProjectOptions, format_: str, output: Path | None) -> None:
     """Why a patchset is carried, when to drop it, its patches with their size, and what should follow."""
-    patchset = show_patchset(name, _store(map_file))
-    text = rendered(patchset_text(patchset), color=color, output=output)
+    patchset = show_patchset(name, _store(options.map_file))
+    text = rendered(patchset_text(patchset), color=options.color, output=output)
     deliver(patchset_json(patchset) if format_ == "json" else text, output=output)
 
 

@@ -6,18 +6,12 @@ from pathlib import Path
 
 import click
 
-from forkguard.cli.compose import Project, open_project, patchset_store
+from forkguard.cli.compose import Project, patchset_store
 from forkguard.cli.compose_replay import replay_in_progress, resolving
 from forkguard.cli.compose_stack import project_base, replay_tools
-from forkguard.cli.options import (
-    deliver,
-    fork_options,
-    map_option,
-    output_options,
-    talk_options,
-)
+from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
+from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.cli.render import rendered
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.open_work import open_replay
 from forkguard.core.replay import ReplayReport
 from forkguard.errors import ExitCode, UsageProblem
@@ -40,6 +34,7 @@ from forkguard.workflows.replay_resolve import resolve as begin_resolving
 @talk_options
 @fork_options
 @map_option
+@collected
 def replay_command(
     onto: str | None,
     bisect: bool,
@@ -50,11 +45,7 @@ def replay_command(
     give_up: bool,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Try every patch of the stack on an upstream commit. Nothing is checked out, and no branch is made.
 
@@ -84,8 +75,8 @@ def replay_command(
     }
     _check_ways([name for name, given in ways.items() if given], onto=onto)
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=onto) as project,
+        options.talk() as talk,
+        options.opened(upstream_ref=onto) as project,
     ):
         if leave or give_up:
             with resolving(project, talk) as tools:
@@ -97,7 +88,7 @@ def replay_command(
         else:
             report = _trying(project, talk, bisect=bisect)
     shown = conflict_text if resolve is not None or go_on or skip else replay_text
-    text = replay_json(report) if format_ == "json" else rendered(shown(report), color=color, output=output)
+    text = replay_json(report) if format_ == "json" else rendered(shown(report), color=options.color, output=output)
     deliver(text, output=output)
     return int(ExitCode.FINDING if report.failed else ExitCode.CLEAN)
 
@@ -132,13 +123,11 @@ def _trying(project: Project, talk: Talk, *, bisect: bool) -> ReplayReport:
     return replace(report, open=open_conflict(journal), notes=(*report.notes, f"{work.what}: {work.hint}"))
 
 
-def replayed(
-    *, map_file: Path | None, fork: Path | None, fork_ref: str | None, onto: str, color: bool | None
-) -> ReplayReport:
+def replayed(options: ProjectOptions, *, onto: str) -> ReplayReport:
     """The stack on another upstream commit, without a search for who broke what."""
     with (
-        ConsoleTalk(color=color, verbose=False) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=onto) as project,
+        options.talk() as talk,
+        options.opened(upstream_ref=onto) as project,
     ):
         return replay(
             read_patches(patchset_store(project)),

@@ -10,10 +10,11 @@ import click
 from forkguard.adapters.files import locked, write_atomic
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.patch_folders import mail_patches, quilt_patches
-from forkguard.cli.compose import Project, open_project, patchset_store
+from forkguard.cli.compose import Project, patchset_store
 from forkguard.cli.compose_port import port_tools, pull_heads, scratch_tools
 from forkguard.cli.compose_stack import Writing, project_base, replay_tools, writing
 from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
+from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.commit_objects import PATCHSET_TRAILER
 from forkguard.core.findings import Side
@@ -68,6 +69,7 @@ from forkguard.workflows.stack_import import Incoming, branch_patches, import_st
 @talk_options
 @fork_options
 @map_option
+@collected
 def import_command(
     from_branch: str | None,
     quilt: Path | None,
@@ -80,11 +82,7 @@ def import_command(
     dry_run: bool,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Carry patches that were kept in another way, at the end of the stack. Authors, dates and numbers are kept.
 
@@ -104,16 +102,16 @@ def import_command(
     _check_sources([from_branch, quilt, mails, pins], pins=pins, name=name, of_pins=bool(allow) or force)
     if pins is not None:
         with (
-            ConsoleTalk(color=color, verbose=verbose) as talk,
-            open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+            options.talk() as talk,
+            options.opened() as project,
         ):
-            options = PortOptions(dry_run=dry_run, allow=frozenset(allow), force=force)
-            found = _import_pins(project, pins, base=base, options=options, talk=talk)
+            asked = PortOptions(dry_run=dry_run, allow=frozenset(allow), force=force)
+            found = _import_pins(project, pins, base=base, options=asked, talk=talk)
         deliver(pins_json(found) if format_ == "json" else pins_text(found), output=output)
         return int(pins_status(found))
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project,
+        options.talk() as talk,
+        options.opened() as project,
         writing(project, purpose="forkguard stack import") as held,
     ):
         tools = replay_tools(project, talk)
@@ -202,17 +200,14 @@ def _of_branch(project: Project, ref: str, base: CommitHash, tools: ReplayTools)
 @talk_options
 @fork_options
 @map_option
+@collected
 def export_command(
     form: str,
     target: Path | None,
     onto: str | None,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> None:
     """Write the stack for others: numbered mails for `git am`, a git bundle, or the branch forkguard/stack.
 
@@ -228,8 +223,8 @@ def export_command(
             hint=f"forkguard stack export --as {form}" + ("" if form == "branch" else " --to PATH"),
         )
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=onto) as project,
+        options.talk() as talk,
+        options.opened(upstream_ref=onto) as project,
         writing(project, purpose="forkguard stack export") as held,
     ):
         base = project_base(project)
@@ -270,16 +265,13 @@ def _write_patches(target: Path, report: ReplayReport, held: Writing) -> None:
 @talk_options
 @fork_options
 @map_option
+@collected
 def range_diff_command(
     one: str,
     other: str,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> None:
     """Replay the stack on two upstream commits, and show with git range-diff what each patch became.
 
@@ -291,12 +283,12 @@ def range_diff_command(
       forkguard stack range-diff forkguard/stack upstream/master
     """
     ranges = []
-    with ConsoleTalk(color=color, verbose=verbose) as talk:
+    with options.talk() as talk:
         for ref in (one, other):
             upstream_ref = None if ref.startswith("forkguard/") else ref
-            with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project:
+            with options.opened(upstream_ref=upstream_ref) as project:
                 ranges.append(_range_of(ref, project, replay_tools(project, talk)))
-        with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref) as project:
+        with options.opened() as project:
             text = replay_tools(project, talk).store.range_diff(ranges[0], ranges[1])
     said = range_diff_json(ranges[0][1], ranges[1][1], text) if format_ == "json" else range_diff_text(text)
     deliver(said, output=output)

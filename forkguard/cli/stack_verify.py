@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from forkguard.cli.compose import open_project, patchset_store
+from forkguard.cli.compose import patchset_store
 from forkguard.cli.compose_stack import project_base, replay_tools
-from forkguard.cli.options import deliver, output_options, project_options
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.cli.render import rendered
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.errors import ExitCode
 from forkguard.reports.stack_verify import verify_json, verify_text
 from forkguard.workflows.stack_verify import verify
@@ -20,12 +20,7 @@ from forkguard.workflows.stack_verify import verify
 def verify_command(
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Check the stack against its files, its base and the production branch.
 
@@ -37,8 +32,8 @@ def verify_command(
     Exit status: 0 the stack is whole; 1 a finding.
     """
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project,
+        options.talk() as talk,
+        options.opened() as project,
     ):
         report = verify(
             patchset_store(project),
@@ -46,6 +41,10 @@ def verify_command(
             fork=project.fork,
             tools=replay_tools(project, talk),
         )
-    text = verify_json(report) if format_ == "json" else rendered(verify_text(report), color=color, output=output)
+    text = (
+        verify_json(report)
+        if format_ == "json"
+        else rendered(verify_text(report), color=options.color, output=output)
+    )
     deliver(text, output=output)
     return int(ExitCode.FINDING if report.findings else ExitCode.CLEAN)

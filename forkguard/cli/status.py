@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from forkguard.adapters.nights import NightFolder
-from forkguard.cli.compose import latest_receipt, open_project, patchset_store
+from forkguard.cli.compose import latest_receipt, patchset_store
 from forkguard.cli.compose_nights import night_folder, now
 from forkguard.cli.compose_replay import open_works
-from forkguard.cli.options import deliver, output_options, project_options
-from forkguard.cli.talk import ConsoleTalk
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.core.built_trees import parse_age
 from forkguard.core.open_work import open_night
 from forkguard.core.status import NightSummary
@@ -29,14 +29,9 @@ from forkguard.workflows.status import read_status
 @output_options(("text", "json"))
 def command(
     max_age: str | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
+    options: ProjectOptions,
     format_: str,
     output: Path | None,
-    verbose: bool,
-    color: bool | None,
 ) -> int:
     """Where the fork stands: its base, the commits behind and ahead, and the patch stack.
 
@@ -53,8 +48,8 @@ def command(
     Exit status: 0; 1 with --max-age, where the last answer is older, or there is none.
     """
     with (
-        ConsoleTalk(color=color, verbose=verbose) as talk,
-        open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project,
+        options.talk() as talk,
+        options.opened() as project,
     ):
         report = read_status(
             project.fork_repo,

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from forkguard.cli.compose import open_project, project_rules
-from forkguard.cli.options import deliver, output_options, project_options
+from forkguard.cli.compose import project_rules
+from forkguard.cli.options import deliver, output_options
+from forkguard.cli.project_options import ProjectOptions, project_options
 from forkguard.cli.render import rendered
-from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.wiring import ArchPlace
 from forkguard.errors import ExitCode
 from forkguard.reports.wiring import wiring_json, wiring_markdown, wiring_text
@@ -26,12 +26,7 @@ def command(
     draft: str | None,
     format_: str,
     output: Path | None,
-    map_file: Path | None,
-    fork: Path | None,
-    fork_ref: str | None,
-    upstream_ref: str | None,
-    verbose: bool,
-    color: bool | None,
+    options: ProjectOptions,
 ) -> int:
     """Which arch has which wiring: the fork beside upstream, a column for each wiring rule.
 
@@ -46,8 +41,7 @@ def command(
 
     Exit status: 0; 1 where an arch that was named is not in the fork.
     """
-    talk = ConsoleTalk(verbose=verbose, color=color)
-    with open_project(map_file=map_file, fork=fork, fork_ref=fork_ref, upstream_ref=upstream_ref) as project, talk:
+    with options.talk() as talk, options.opened() as project:
         report = run_wiring(
             project.fork_repo,
             fork=project.fork,
@@ -58,7 +52,7 @@ def command(
             talk=talk,
         )
     if format_ == "text":
-        text = rendered(wiring_text(report), color=color, output=output)
+        text = rendered(wiring_text(report), color=options.color, output=output)
     else:
         text = wiring_json(report) if format_ == "json" else wiring_markdown(report)
     deliver(text, output=output)
