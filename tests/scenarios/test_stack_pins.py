@@ -262,6 +262,7 @@ def test_a_closed_request_and_its_heir_are_said(queue: Queue, forge: FakeForge) 
     head = request(queue, 401, TEN)
     forge.tell_pull(401, head={"sha": head}, state="closed", body="superseded by #450")
     tell_open(forge)
+    tell_open(forge)
 
     (told,) = imported(queue, {401: head})["requests"]
 
