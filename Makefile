@@ -12,7 +12,7 @@ SOURCES := forkguard tests benchmarks tools
 COMMITTED = $$(git log -1 --format=%ct)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-real test-full test-pythons fuzz lint format bench docs man dist sbom audit lock clean
+.PHONY: help demo test test-real test-full test-pythons fuzz mutate coverage lint format bench docs man dist sbom audit lock clean
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -33,6 +33,15 @@ fuzz: $(TRIALS)/.ready ## Bytes made by atheris for every parser, 20 s each; FUZ
 	@$(PIP) --python $(TRIALS)/bin/python install --no-deps --only-binary :all: $(ATHERIS) || { \
 	  echo "There is no wheel of $(ATHERIS) for $$($(TRIALS)/bin/python -V): make PYTHON=python3.12 fuzz" >&2; exit 1; }
 	@$(TRIALS)/bin/python -m tests.fuzz $(FUZZ)
+
+mutate: $(READY) ## Do the tests notice faults put into core/? A sample of half an hour; MUTATE="--minutes 120 hunks replay"
+	@$(BIN)/python -m tools.mutate $(MUTATE)
+
+coverage: $(TRIALS)/.ready ## Which lines and branches of core/ the quick tests reach
+	@$(TRIALS)/bin/coverage erase
+	@$(TRIALS)/bin/coverage run -m pytest -q -n auto -m "not real and not full"
+	@$(TRIALS)/bin/coverage combine --quiet
+	@$(TRIALS)/bin/coverage report --skip-covered
 
 lint: $(READY) ## ruff and mypy, strict
 	@$(BIN)/ruff format --check $(SOURCES)

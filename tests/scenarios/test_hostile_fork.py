@@ -104,7 +104,7 @@ def test_variables_of_a_hook_steer_no_verb(
     assert (history.fork.git("branch", "--list", "forkguard/*") != "") == (verb[0] == "port")
 
 
-@pytest.mark.parametrize("url", ["ext::sh -c 'touch {mark}'", "-utouch {mark}", "--upload-pack=touch {mark}"])
+@pytest.mark.parametrize("url", ["ext::touch {mark}", "-utouch {mark}", "--upload-pack=touch {mark}"])
 def test_an_upstream_address_that_is_a_command_is_not_run(nights: Nights, tmp_path: Path, url: str) -> None:
     mark = tmp_path / "mark"
     nights.fork.git("config", "remote.upstream.url", url.format(mark=mark))

@@ -1,0 +1,254 @@
+"""`python -m tools.mutate [--minutes N] [--seed N] [MODULE...]`: do the tests notice faults in `forkguard/core/`?
+
+Small faults are put into a copy of the sources, one at a time, chosen by the seed: a comparison turned, `and` for
+`or`, a `not` taken away, a number one too large, a text changed, the branches of a condition exchanged. For each, the
+module's doctests and the tests that import the module run until one fails: the fault was noticed. It is a sample.
+"""
+
+import argparse
+import ast
+import contextlib
+import copy
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TREE = Path("build/mutants")
+CORE = "forkguard/core"
+PATIENCE = 90.0
+"""Seconds that the tests of one module may take; a fault that makes them hang longer was noticed."""
+
+_TURNED: dict[type[ast.AST], Any] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Add: ast.Sub, ast.Sub: ast.Add,
+    ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One change: the `number`-th node of a module, as it was and as it is."""
+
+    module: str
+    number: int
+    line: int
+    old: str
+    new: str
+
+
+def main() -> int:
+    """Try faults until time is up."""
+    options = _options()
+    modules = options.modules or sorted(path.stem for path in Path(CORE).glob("*.py") if path.stem != "__init__")
+    _copy_sources()
+    dice = random.Random(options.seed)  # noqa: S311  (no secret)
+    tests = {module: _tests_of(module) for module in modules}
+    untested = [module for module in modules if not tests[module]]
+    faults = [fault for module in modules if tests[module] for fault in _faults(module)]
+    dice.shuffle(faults)
+    _warm_up()
+    noticed, missed = _try_all(faults, tests, until=time.monotonic() + options.minutes * 60)
+    _tell(noticed, missed, untested=untested, all_=len(faults))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.mutate")
+    parser.add_argument("modules", nargs="*")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=27383)
+    return parser.parse_args()
+
+
+def _copy_sources() -> None:
+    shutil.rmtree(TREE, ignore_errors=True)
+    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, check=True).stdout
+    for name in listed.decode().split("\0")[:-1]:
+        if Path(name).is_file():
+            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(name, TREE / name)
+    version = Path("forkguard/_version.py")
+    if version.exists():
+        shutil.copy(version, TREE / version)
+
+
+def _tests_of(module: str) -> list[str]:
+    """The test files that import a module, and the module itself where it has doctests."""
+    name = f"forkguard.core.{module} "
+    found = [
+        path.relative_to(TREE).as_posix()
+        for folder in ("unit", "integration")
+        for path in sorted((TREE / "tests" / folder).glob("test_*.py"))
+        if name in path.read_text()
+    ]
+    source = TREE / CORE / f"{module}.py"
+    return [*([f"{CORE}/{module}.py"] if ">>>" in source.read_text() else []), *found]
+
+
+# -- faults ----------------------------------------------------------------------------------------------
+
+
+def _faults(module: str) -> list[Fault]:
+    tree = ast.parse((TREE / CORE / f"{module}.py").read_text())
+    found = []
+    for number, node in enumerate(_places(tree)):
+        changed = _changed(node)
+        if changed is not None:
+            found.append(Fault(module, number, node.lineno, ast.unparse(node), ast.unparse(changed)))
+    return found
+
+
+def _places(tree: ast.AST) -> Iterator[ast.expr]:
+    """The expressions inside of functions, but for annotations, messages of errors and what documents."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            for statement in node.body:
+                yield from _places(statement) if isinstance(node, ast.ClassDef) else _inside(statement)
+        elif isinstance(node, (ast.stmt, ast.excepthandler)):
+            yield from _places(node)
+
+
+def _inside(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, (ast.Raise, ast.JoinedStr)) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ):
+        return
+    if isinstance(node, ast.expr):
+        yield node
+    for name, value in ast.iter_fields(node):
+        if name not in ("annotation", "returns", "decorator_list"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _inside(child)
+
+
+def _changed(node: ast.expr) -> ast.expr | None:
+    """The node with a fault; None where this sort of node gets none."""
+    made = copy.deepcopy(node)
+    if isinstance(made, ast.Compare) and type(made.ops[0]) in _TURNED:
+        made.ops[:1] = [_TURNED[type(made.ops[0])]()]
+    elif isinstance(made, ast.BoolOp) or (isinstance(made, ast.BinOp) and type(made.op) in _TURNED):
+        made.op = _TURNED[type(made.op)]()
+    elif isinstance(made, ast.UnaryOp) and isinstance(made.op, ast.Not):
+        return made.operand
+    elif isinstance(made, ast.IfExp):
+        made.body, made.orelse = made.orelse, made.body
+    elif isinstance(made, ast.Constant) and isinstance(made.value, bool):
+        made.value = not made.value
+    elif isinstance(made, ast.Constant) and isinstance(made.value, int):
+        made.value += 1
+    elif isinstance(made, ast.Constant) and isinstance(made.value, str):
+        made.value = "XX" + made.value
+    else:
+        return None
+    return made
+
+
+class _Put(ast.NodeTransformer):
+    def __init__(self, target: ast.expr, made: ast.expr) -> None:
+        self._target, self._made = target, made
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Exchange the one node."""
+        return ast.copy_location(self._made, node) if node is self._target else super().generic_visit(node)
+
+
+def _source_with(fault: Fault) -> str:
+    tree = ast.parse((TREE / CORE / f"{fault.module}.py").read_text())
+    node = next(node for number, node in enumerate(_places(tree)) if number == fault.number)
+    made = _changed(node)
+    assert made is not None  # noqa: S101  (it was, when the fault was listed)
+    return ast.unparse(ast.fix_missing_locations(_Put(node, made).visit(tree)))
+
+
+# -- tests -----------------------------------------------------------------------------------------------
+
+
+def _warm_up() -> None:
+    """Import what all tests need, so that the children need not."""
+    import hypothesis  # noqa: F401, PLC0415
+    import pydantic  # noqa: F401, PLC0415
+    import pytest  # noqa: F401, PLC0415
+    import tree_sitter  # noqa: F401, PLC0415
+
+
+def _try_all(faults: list[Fault], tests: dict[str, list[str]], *, until: float) -> tuple[Counter[str], list[Fault]]:
+    noticed: Counter[str] = Counter()
+    missed: list[Fault] = []
+    sound: dict[str, bool] = {}
+    for fault in faults:
+        if time.monotonic() > until:
+            break
+        target = TREE / CORE / f"{fault.module}.py"
+        if fault.module not in sound:
+            sound[fault.module] = _passes(tests[fault.module])
+        if not sound[fault.module]:
+            continue
+        before = target.read_text()
+        try:
+            target.write_text(_source_with(fault))
+            if _passes(tests[fault.module]):
+                missed.append(fault)
+                print(f"missed: {fault.module}:{fault.line}: {fault.old}  ->  {fault.new}", flush=True)
+            else:
+                noticed[fault.module] += 1
+        finally:
+            target.write_text(before)
+    for module in (module for module, passes in sound.items() if not passes):
+        print(f"not tried: the tests of {module} fail without a fault")
+    return noticed, missed
+
+
+def _passes(tests: list[str]) -> bool:
+    """Whether the tests pass, in a child of this process."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os._exit(_run(tests))
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _run(tests: list[str]) -> int:
+    import pytest  # noqa: PLC0415
+
+    os.chdir(TREE)
+    sys.path.insert(0, str(Path.cwd()))
+    sys.dont_write_bytecode = True
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    early = "ignore::pytest.PytestAssertRewriteWarning"  # for what `_warm_up` imported
+    return int(pytest.main(["-x", "-q", "-W", early, "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+
+
+def _tell(noticed: Counter[str], missed: list[Fault], *, untested: list[str], all_: int) -> None:
+    lost = Counter(fault.module for fault in missed)
+    for module in sorted({*noticed, *lost}):
+        print(f"{module:<26} noticed {noticed[module]:>4}   missed {lost[module]:>4}")
+    total = noticed.total() + lost.total()
+    share = f"{100 * noticed.total() / total:.0f} %" if total else "none"
+    print(f"{total} of {all_} faults tried, {share} noticed")
+    if untested:
+        print(f"no unit test imports: {', '.join(untested)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
