@@ -23,7 +23,6 @@ from forkguard.cli import refusals
 from forkguard.core.findings import Base, Side
 from forkguard.core.mapfile import UpstreamMap
 from forkguard.core.names import CommitHash, check_ref
-from forkguard.core.remotes import choose_branch, choose_remote, shown
 from forkguard.errors import CouldNotWork, UnknownRef, UsageProblem
 from forkguard.workflows.base import find_base
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from forkguard.core.ledger import Ledger
     from forkguard.core.rules import Rule
     from forkguard.core.status import ReceiptSummary
-    from forkguard.workflows.init import Places
 
 FORK_VARIABLE = "FORKGUARD_FORK"
 STATE_NAME = ".forkguard"
@@ -169,127 +167,6 @@ def latest_receipt(project: Project) -> "ReceiptSummary | None":
     return parse_receipt(files[-1].read_text(encoding="utf-8", errors="replace"), path=str(files[-1]))
 
 
-@contextlib.contextmanager
-def open_places(
-    *, fork: Path | None, fork_ref: str | None, upstream: str | None, upstream_ref: str | None, folder: Path
-) -> "Iterator[tuple[GitRepository, Places]]":
-    """Both sides without a map, for `init`: a repository that sees both, and how a map in `folder` names them.
-
-    Raises as `open_project` does, and `UsageProblem` where `folder` lies in the fork's work tree.
-    """
-    from forkguard.workflows.init import Places
-
-    place, source = _named_fork(fork)
-    if place is None:
-        refusals.refuse_inside_any(folder)
-    path = _existing_fork(place, source)
-    with contextlib.ExitStack() as stack:
-        repo = stack.enter_context(GitRepository(path))
-        refusals.refuse_inside_fork(folder, repo)
-        refusals.refuse_shallow(repo)
-        if fork_ref is None and repo.current_branch() is None:
-            raise UsageProblem(
-                "no branch is checked out, so the production branch is not known",
-                where=str(repo.path),
-                hint="name it with --fork-ref REF",
-            )
-        side = fork_side_of(repo, fork_ref)
-        why = "named with --fork-ref" if fork_ref else "the branch that was checked out"
-        remotes = repo.remotes()
-        clone = Path(upstream).expanduser() if upstream and upstream not in remotes else None
-        if clone is None:
-            remote, remote_why, there = remote_side(repo, upstream, upstream_ref, branch=side.ref)
-            yield repo, Places(_relative(path, folder), side, why, remote, None, there, remote_why)
-            return
-        other = stack.enter_context(_upstream_clone(clone, remotes))
-        ref = _clone_branch(other) if upstream_ref is None else upstream_ref
-        there = Side(check_ref(ref), other.resolve(ref))
-        seeing = stack.enter_context(GitRepository(path, alternates=[other.objects]))
-        named = _relative(Path(os.path.normpath(clone.absolute())), folder)
-        yield (
-            seeing,
-            Places(_relative(path, folder), side, why, None, named, there, "the clone named with --upstream"),
-        )
-
-
-def _relative(path: Path, folder: Path) -> str:
-    """How a map in `folder` names a path: relative where both lie in one folder below the root."""
-    common = os.path.commonpath([path, folder.absolute()])
-    return str(path) if Path(common) == Path(path.anchor) else os.path.relpath(path, folder)
-
-
-def remote_side(
-    repo: GitRepository, named: str | None, upstream_ref: str | None, *, branch: str
-) -> tuple[str, str, Side]:
-    """The fork's remote that is its upstream, why it is taken for it, and what it holds; `branch` is the fork's own.
-
-    Raises `CouldNotWork` where no remote is clearly upstream's or it is not fetched, `UsageProblem` for its branch.
-    """
-    remote, why = _remote_of(repo, repo.remotes(), named, branch)
-    ref = _remote_branch(repo, remote) if upstream_ref is None else upstream_ref
-    return remote, why, Side(check_ref(ref), _resolve_of_remote(repo, remote, ref))
-
-
-def _remote_of(repo: GitRepository, remotes: dict[str, str], named: str | None, branch: str) -> tuple[str, str]:
-    if named:
-        return named, f"the remote named with --upstream ({shown(remotes[named])})"
-    own = [name for name in remotes if repo.refs(f"refs/remotes/{name}/{branch}")]
-    choice = choose_remote(remotes, own=own)
-    if choice is not None:
-        return choice.name, choice.why
-    where = str(repo.path)
-    if remotes:
-        raise CouldNotWork(
-            f"none of the fork's remotes ({', '.join(sorted(remotes))}) is clearly its upstream",
-            where=where,
-            hint=f"name one with --upstream NAME, or: git -C {shlex.quote(where)} remote add -f upstream {LLAMA_URL}",
-        )
-    raise CouldNotWork(
-        "the fork has no upstream remote",
-        where=where,
-        hint=f"git -C {shlex.quote(where)} remote add -f upstream {LLAMA_URL}"
-        "  (or name another clone with --upstream PATH)",
-    )
-
-
-def _remote_branch(repo: GitRepository, remote: str) -> str:
-    prefix = f"refs/remotes/{remote}/"
-    branches = [ref.removeprefix(prefix) for ref in repo.refs(prefix)]
-    head = repo.symbolic_ref(f"{prefix}HEAD")
-    branch = choose_branch([name for name in branches if name != "HEAD"], head=(head or "").removeprefix(prefix))
-    if branch is not None:
-        return f"{remote}/{branch}"
-    if branches:
-        raise UsageProblem(
-            f"the remote {remote} has several branches and neither master nor main",
-            where=str(repo.path),
-            hint=f"name one with --upstream-ref {shlex.quote(remote)}/BRANCH",
-        )
-    raise CouldNotWork(
-        f"the remote {remote} is not fetched yet",
-        where=str(repo.path),
-        hint=f"git -C {shlex.quote(str(repo.path))} fetch {shlex.quote(remote)}",
-    )
-
-
-def _clone_branch(repo: GitRepository) -> str:
-    prefix = "refs/heads/"
-    branches = [ref.removeprefix(prefix) for ref in repo.refs(prefix)]
-    return choose_branch(branches, head=None) or repo.current_branch() or "HEAD"
-
-
-def _upstream_clone(path: Path, remotes: dict[str, str]) -> GitRepository:
-    if not path.is_dir():
-        raise UsageProblem(
-            f"{path} is neither a remote of the fork nor a folder",
-            where="--upstream",
-            hint=f"the remotes are: {', '.join(sorted(remotes)) or 'none'}",
-        )
-    repo = GitRepository(path)
-    refusals.refuse_shallow(repo)
-    return repo
-
-
 def fork_base(project: Project) -> Base:
     """The upstream commit that the project's fork descends from; see `forkguard.workflows.base.find_base`."""
     return find_base(
@@ -299,20 +176,22 @@ def fork_base(project: Project) -> Base:
 
 def fork_path(option: Path | None, settings: UpstreamMap, map_path: Path) -> Path:
     """`--fork`, else `FORKGUARD_FORK`, else the map's. Raises `CouldNotWork` where no folder is there."""
-    path, source = _named_fork(option)
+    path, source = named_fork(option)
     if path is None and settings.fork.path is not None:
         path, source = map_path.parent / Path(settings.fork.path).expanduser(), f"fork.path of {map_path}"
-    return _existing_fork(path, source)
+    return existing_fork(path, source)
 
 
-def _named_fork(option: Path | None) -> tuple[Path | None, str]:
+def named_fork(option: Path | None) -> tuple[Path | None, str]:
+    """`--fork`, else `FORKGUARD_FORK`, and which of them names it; None where neither does."""
     if option is not None:
         return option.expanduser(), "--fork"
     named = os.environ.get(FORK_VARIABLE)
     return (Path(named).expanduser(), FORK_VARIABLE) if named else (None, "")
 
 
-def _existing_fork(path: Path | None, source: str) -> Path:
+def existing_fork(path: Path | None, source: str) -> Path:
+    """The fork's folder, which is there; `source` says who names it. Raises `UsageProblem` and `CouldNotWork`."""
     if path is None:
         raise UsageProblem("no fork is named", hint=f"name its clone with --fork PATH, or set {FORK_VARIABLE}")
     whole = Path(os.path.normpath(path.absolute()))
@@ -376,10 +255,11 @@ def upstream_side_of(
     ref = check_ref(settings.upstream.ref if asked is None else asked)
     if other is not None:
         return Side(ref, other.resolve(ref))
-    return Side(ref, _resolve_of_remote(fork_repo, settings.upstream.remote or "", ref))
+    return Side(ref, resolve_of_remote(fork_repo, settings.upstream.remote or "", ref))
 
 
-def _resolve_of_remote(repo: GitRepository, remote: str, ref: str) -> CommitHash:
+def resolve_of_remote(repo: GitRepository, remote: str, ref: str) -> CommitHash:
+    """The commit of a remote's ref. Raises `CouldNotWork` with the command that fetches it."""
     try:
         return repo.resolve(ref)
     except UnknownRef as error:

@@ -30,10 +30,10 @@ from forkguard.cli.compose import (
     fork_path,
     fork_side_of,
     other_clone,
-    remote_side,
     trees_folder,
     upstream_side_of,
 )
+from forkguard.cli.compose_init import remote_side
 from forkguard.cli.compose_port import TOKEN_VARIABLE
 from forkguard.cli.refusals import (
     refuse_cache_inside_fork,

@@ -16,8 +16,9 @@ from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import write_map
 from forkguard.cli import compose_gate
-from forkguard.cli.compose import cache_folder, fork_base, open_places, open_project, project_ledger, project_rules
+from forkguard.cli.compose import cache_folder, fork_base, open_project, project_ledger, project_rules
 from forkguard.cli.compose_build import build_tools, open_workshop
+from forkguard.cli.compose_init import open_places
 from forkguard.cli.compose_port import port_tools
 from forkguard.cli.gating import GateQuestion, gate_program
 from forkguard.cli.options import deliver, talk_options

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from forkguard.adapters.mapstore import write_map
-from forkguard.cli.compose import open_places
+from forkguard.cli.compose_init import open_places
 from forkguard.cli.options import deliver, talk_options
 from forkguard.cli.talk import ConsoleTalk
 from forkguard.core.map_draft import render_map
