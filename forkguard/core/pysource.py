@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from forkguard.core.pieces import Piece, PieceKind, line_starts
+from forkguard.core.pieces import Piece, PieceKind
 from forkguard.core.syntax import SourceFile, Unit
 
 _TOKEN = re.compile(
@@ -21,6 +21,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+"""Python counts a lone carriage return as the end of a line."""
 _Compound = ast.If | ast.For | ast.AsyncFor | ast.While | ast.With | ast.AsyncWith | ast.Try | ast.Match
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Located = ast.stmt | ast.expr | ast.excepthandler
@@ -61,7 +63,7 @@ def parse_python(source: bytes) -> SourceFile:
 class _Cutter:
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._starts = line_starts(source)
+        self._starts = (0, *(match.end() for match in _LINE_END.finditer(source)))
 
     def units(self, body: Sequence[ast.stmt], outer: tuple[str, ...]) -> Iterator[Unit]:
         for node in body:

@@ -47,6 +47,15 @@ def test_lines_outside_of_any_function() -> None:
     assert "landed in no function" in stray_finding(stray, TreePath("a.cpp")).title
 
 
+def test_lines_that_end_one_function_and_begin_another_belong_to_neither() -> None:
+    bridge = ("}\n", "void two() {\n")
+    after = b"void one() {\n    a();\n}\nvoid two() {\n    a();\n}\n"
+    merged = after + b"void three() {\n    a();\n}\nvoid two() {\n    a();\n}\n"
+    hunk = Hunk("@@ -1,3 +1,5 @@", 0, (), (), (Change(2, (), bridge),))
+
+    assert strays([hunk], placed=[Change(8, (), bridge)], after=after, merged=merged) == ()
+
+
 BEFORE = b"void f(int cur) {\n    g(cur);\n    h(cur, 1);\n    k(cur, 2);\n}\n"
 NEW = BEFORE.replace(b"}", b"    m(cur); // cur\n}")
 OURS = BEFORE.replace(b"cur", b"inp")

@@ -72,6 +72,11 @@ def test_what_python_cannot_parse_is_broken_and_raises_nothing(source: bytes) ->
     assert (parsed.broken, parsed.units) == (True, ())
 
 
+def test_lines_end_as_python_ends_them() -> None:
+    one, two, three = parse_python(b"a = 1\rb = 2\r\nc = 3\n").units
+    assert (one.text, two.text, three.text) == (b"a = 1", b"b = 2", b"c = 3")
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read(source: bytes) -> None:
     parse_python(source)
