@@ -14,7 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from forkguard.adapters import proc
-from forkguard.adapters.git import GitRepository, safe_environment, safe_words
+from forkguard.adapters.git import GitRepository
+from forkguard.adapters.git_door import safe_environment, safe_words
 from forkguard.core.fetches import LATEST, PLACE, Fetched, groups, newest_tag, read_listing
 from forkguard.core.findings import Side
 from forkguard.core.names import CommitHash

@@ -1,179 +1,29 @@
-"""Git behind named functions. GitPython spawns git; the environment and the options are ours.
+"""Git behind named functions, each of which asks one question through the door (`forkguard.adapters.git_door`).
 
 Reading only: nothing here writes to a repository (`forkguard.adapters.worktrees` does, in its own places).
 Questions are asked in batches: one process per question, never one per line, path or commit.
 """
 
 import difflib
-import os
 import shlex
-import shutil
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
 
-from forkguard.adapters.gitpython import git
+from forkguard.adapters.git_door import GitDoor
 from forkguard.adapters.rawlogs import RawLogs
-from forkguard.adapters.system import install_command
 from forkguard.core.commits import Commit
 from forkguard.core.history import parse_blame
 from forkguard.core.names import BlobHash, CommitHash, RefName, TreePath, check_ref
 from forkguard.core.trees import Tree, TreeEntry
-from forkguard.errors import CouldNotWork, MissingObject, ProcessFailed, TimedOut, UnknownRef, UsageProblem
-
-GIT_TIMEOUT = 300.0
-"""Seconds that one git question may take."""
-
-_NOT_FOUND = 127
-"""The status of `env` where the program that it is to start is not there."""
-
-_SAFE_CONFIG = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.quotePath=false",
-    "core.attributesFile=/dev/null",
-    "commit.gpgSign=false",
-    "diff.external=",
-    "diff.noprefix=false",
-    "diff.mnemonicPrefix=false",
-    "diff.algorithm=myers",
-    "diff.renames=true",
-    "log.showSignature=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "protocol.ext.allow=never",
-)
-_ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_EDITOR": "false",
-    "GIT_PAGER": "cat",
-    "LC_ALL": "C",
-}
-_MISSING_SIGNS = (
-    "unable to read",
-    "missing blob",
-    "could not fetch",
-    "promisor",
-    "bad object",
-    "unable to parse",
-    "failed to read object",
-)
+from forkguard.errors import MissingObject, UnknownRef
 
 
-class GitRepository:
-    """One repository, seen together with the objects of others (`alternates`: their object folders).
-
-    `work_tree` is the folder that is checked out, resolved; None for a bare repository. `raw_logs` keeps what
-    `raw_log` answered. Use it in a `with`, so
-    that no git process outlives the work.
-    """
+class GitRepository(GitDoor):
+    """What is asked of a repository. `raw_logs` keeps what `raw_log` answered."""
 
     def __init__(self, path: Path, *, alternates: Sequence[Path] = (), raw_logs: RawLogs | None = None) -> None:
-        self.path = path
+        super().__init__(path, alternates=alternates)
         self._raw_logs = raw_logs
-        self._alternates = tuple(alternates)
-        self._shell = git.Git(str(path))
-        if not path.is_dir():
-            raise CouldNotWork("there is no folder at this path", where=str(path), hint="name it with --fork PATH")
-        # Not git.Repo: it follows GIT_DIR and its like, which a hook or a shell may have left in our environment.
-        status, out, err = self.run("rev-parse", "--git-common-dir", "--show-toplevel", allowed=(0, 128))
-        places = out.decode("utf-8", "surrogateescape").splitlines()
-        if not places:
-            self._explain_no_repository(status, err)
-        self.git_dir = (path / places[0]).resolve()
-        self.work_tree = Path(places[1]).resolve() if status == 0 else None
-        self._shell = git.Git(str(self.work_tree or path))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._shell.clear_cache()
-
-    @property
-    def objects(self) -> Path:
-        """The folder of the repository's objects, as another repository's alternate."""
-        return self.git_dir / "objects"
-
-    # -- the door ------------------------------------------------------------------------------------
-
-    def run(
-        self,
-        *arguments: str,
-        stdin: bytes | BinaryIO | None = None,
-        allowed: Sequence[int] = (0,),
-        cwd: Path | None = None,
-        env: dict[str, str] | None = None,
-        timeout: float = GIT_TIMEOUT,
-    ) -> tuple[int, bytes, str]:
-        """Run one git command; return its status, standard output and error text.
-
-        `stdin` is what git reads: bytes, or a real file from its current place on.
-
-        Raises `ProcessFailed` for a status that is not `allowed`, `MissingObject` where git says that an
-        object is not there, `TimedOut`.
-        """
-        environment = dict(_ENVIRONMENT)
-        if self._alternates:
-            environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(str(p) for p in self._alternates)
-        environment |= env or {}
-        command = [*_unset(environment), *safe_words(*arguments)]
-        with tempfile.TemporaryFile() as feed:
-            if isinstance(stdin, bytes):
-                feed.write(stdin)
-                feed.seek(0)
-            shell = git.Git(str(cwd)) if cwd else self._shell
-            try:
-                status, stdout, stderr = shell.execute(
-                    command,
-                    istream=feed if stdin is None or isinstance(stdin, bytes) else stdin,
-                    with_extended_output=True,
-                    with_exceptions=False,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                    kill_after_timeout=timeout,
-                    env=environment,
-                )
-            except git.GitCommandNotFound as error:
-                raise _no_git() from error
-        out, err = _as_bytes(stdout), _as_text(stderr)
-        if status == _NOT_FOUND and shutil.which("git") is None:
-            raise _no_git()
-        if status < 0 and err.startswith("Timeout:"):
-            raise TimedOut(f"git {arguments[0]} did not end within {timeout:g} s", where=str(self.path))
-        if status not in allowed:
-            self._explain(arguments, status, err)
-        return status, out, err
-
-    def _explain_no_repository(self, status: int, err: str) -> None:
-        if "not a git repository" not in err:
-            self._explain(("rev-parse",), status, err)
-        hint = "name the fork's clone with --fork PATH"
-        raise CouldNotWork("this folder is no git repository", where=str(self.path), hint=hint)
-
-    def _explain(self, arguments: tuple[str, ...], status: int, err: str) -> None:
-        if "dubious ownership" in err:
-            raise CouldNotWork(
-                "git refuses this repository: another user owns it",
-                where=str(self.path),
-                hint=f"git config --global --add safe.directory {shlex.quote(str(self.path))}",
-            )
-        missing = [line for line in err.splitlines() if any(sign in line for sign in _MISSING_SIGNS)]
-        if missing:
-            raise MissingObject(
-                f"git {_verb(arguments)} needs an object that this clone lacks: {missing[0]}",
-                where=str(self.path),
-                hint=f"git -C {shlex.quote(str(self.path))} fetch --refetch --no-filter"
-                "  (or clone again without --filter and --depth)",
-            )
-        raise ProcessFailed(("git", *arguments), status=status, stderr=err, cwd=str(self.path))
 
     # -- names and commits ---------------------------------------------------------------------------
 
@@ -253,35 +103,26 @@ class GitRepository:
         if not wanted:
             return {}
         _, out, _ = self.run(
-            "log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%aI%x00%s%x00",
+            "log", "--no-walk=unsorted", "--stdin", _commit_form(),
             stdin="\n".join(wanted).encode() + b"\n",
         )  # fmt: skip
-        fields = out.decode("utf-8", "replace").split("\0")
-        rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
-        found = (Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
-        return {commit.id: commit for commit in found}
+        return {commit.id: commit for commit, _ in _read_commits(out)}
 
     def history(self, revisions: Sequence[str], *, paths: Sequence[str] = ()) -> tuple[Commit, ...]:
         """The commits that `git log` walks for the revisions, newest first, touching `paths` if any."""
-        _, out, _ = self.run("log", "--format=%H%x00%aI%x00%s%x00", *revisions, "--", *paths)
-        fields = out.decode("utf-8", "replace").split("\0")
-        rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
-        return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
+        _, out, _ = self.run("log", _commit_form(), *revisions, "--", *paths)
+        return tuple(commit for commit, _ in _read_commits(out))
 
     def messages(self, revisions: Sequence[str]) -> tuple[tuple[Commit, str], ...]:
         """The commits that `git log` walks, newest first, each with the body of its message."""
-        _, out, _ = self.run("log", "--format=%H%x00%aI%x00%s%x00%b%x00", *revisions, "--")
-        fields = out.decode("utf-8", "replace").split("\0")
-        rows = zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False)
-        return tuple((Commit(CommitHash(id_.strip()), date, subject), body) for id_, date, subject, body in rows)
+        _, out, _ = self.run("log", _commit_form("%b"), *revisions, "--")
+        return tuple(_read_commits(out))
 
     def line_log(self, commit: CommitHash, path: TreePath, *, first: int, last: int, most: int) -> tuple[Commit, ...]:
         """The newest commits (`most` of them) that changed these lines of a file as it is in `commit`."""
         words = ("-s", "--no-ext-diff", "--no-textconv", f"-n{most}", f"-L{first},{last}:{path}")
-        _, out, _ = self.run("log", *words, "--format=%H%x00%aI%x00%s%x00", commit)
-        fields = out.decode("utf-8", "replace").split("\0")
-        rows = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
-        return tuple(Commit(CommitHash(id_.strip()), date, subject) for id_, date, subject in rows)
+        _, out, _ = self.run("log", *words, _commit_form(), commit)
+        return tuple(commit for commit, _ in _read_commits(out))
 
     def introductions(self, names: Sequence[str], since: CommitHash, until: CommitHash) -> str:
         """`git log -p` of the commits in between that add or remove lines with one of the identifiers, oldest first.
@@ -358,11 +199,9 @@ class GitRepository:
 
     def own_commits(self, since: CommitHash, until: CommitHash, *, trailer: str) -> list[tuple[Commit, str | None]]:
         """The commits in between that are no merges, newest first, each with the value of its trailer."""
-        form = f"%H%x00%aI%x00%s%x00%(trailers:key={trailer},valueonly,separator=%x2C)%x00"
-        _, out, _ = self.run("log", "--no-merges", f"--format={form}", f"{since}..{until}", "--")
-        fields = out.decode("utf-8", "replace").split("\0")
-        rows = zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False)
-        return [(Commit(CommitHash(id_.strip()), day, text), value.strip() or None) for id_, day, text, value in rows]
+        form = _commit_form(f"%(trailers:key={trailer},valueonly,separator=%x2C)")
+        _, out, _ = self.run("log", "--no-merges", form, f"{since}..{until}", "--")
+        return [(commit, value.strip() or None) for commit, value in _read_commits(out)]
 
     def patch_ids(self, since: CommitHash, until: CommitHash) -> dict[CommitHash, str]:
         """`git patch-id` of each commit in between that has one parent and changes something."""
@@ -421,60 +260,19 @@ class GitRepository:
         return out.decode("utf-8", "replace")
 
 
+def _commit_form(more: str = "") -> str:
+    """The words by which `git log` writes commits for `_read_commits`, each with one more value."""
+    return f"--format=%H%x00%aI%x00%s%x00{more}%x00"
+
+
+def _read_commits(out: bytes) -> Iterator[tuple[Commit, str]]:
+    """The commits that `git log` wrote in that form, each with the value."""
+    fields = out.decode("utf-8", "replace").split("\0")
+    for id_, date, subject, value in zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False):
+        yield Commit(CommitHash(id_.strip()), date, subject), value
+
+
 def _from_diff(mail: bytes) -> bytes:
     """A mail from its first diff on: its message may hold lines that `git patch-id` would take for another patch."""
     at = mail.find(b"\ndiff --git ")
     return mail[at + 1 :] if at >= 0 else b""
-
-
-def _no_git() -> CouldNotWork:
-    return CouldNotWork("git is not installed: it is not on PATH", hint=install_command("git"))
-
-
-def safe_words(*arguments: str) -> list[str]:
-    """A git command in front of which our own configuration stands: no hook, filter or daemon of anybody runs."""
-    return ["git", *(word for setting in _SAFE_CONFIG for word in ("-c", setting)), *arguments]
-
-
-def safe_environment() -> dict[str, str]:
-    """The environment for a git that its caller starts: ours, without the variables that could steer it elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if name not in _strange(_ENVIRONMENT)}
-    return kept | _ENVIRONMENT
-
-
-def _strange(ours: Mapping[str, str]) -> list[str]:
-    kept = {*ours, "GIT_SSL_CAINFO", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
-    return [name for name in os.environ if name.startswith("GIT_") and name not in kept]
-
-
-def _verb(arguments: Sequence[str]) -> str:
-    """The subcommand, behind settings of one call.
-
-    >>> _verb(("-c", "a.b=c", "fetch", "-c"))
-    'fetch'
-    """
-    words = list(arguments)
-    while words[0] == "-c" and len(words) > 2:
-        words = words[2:]
-    return words[0]
-
-
-def _unset(ours: Mapping[str, str]) -> list[str]:
-    """Words in front of git that unset the `GIT_*` variables which a hook or a shell left us.
-
-    GitPython gives its child our whole environment; this takes out what could steer git elsewhere.
-    """
-    strange = _strange(ours)
-    return ["env", *(word for name in strange for word in ("-u", name))] if strange else []
-
-
-def _as_bytes(value: object) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
-    raise UsageProblem(f"git gave {type(value).__name__} instead of bytes")
-
-
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

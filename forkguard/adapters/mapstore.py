@@ -7,6 +7,11 @@ from forkguard.core.mapfile import MAP_NAME, UpstreamMap, parse_map
 from forkguard.errors import UsageProblem
 
 
+def chosen_map(option: Path | None) -> Path:
+    """The map that `--map` names, else the nearest one. Raises `UsageProblem` where there is none."""
+    return option.absolute() if option is not None else find_map(Path.cwd())
+
+
 def find_map(start: Path) -> Path:
     """The nearest `upstream-map.toml` at or above a folder. Raises `UsageProblem`."""
     for folder in (start, *start.parents):

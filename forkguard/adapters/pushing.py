@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 from forkguard.adapters import proc
-from forkguard.adapters.git import GitRepository, safe_environment, safe_words
+from forkguard.adapters.git import GitRepository
+from forkguard.adapters.git_door import safe_environment, safe_words
 from forkguard.core.names import CommitHash
 from forkguard.core.remotes import shown
 from forkguard.errors import CouldNotWork, TimedOut

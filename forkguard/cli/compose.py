@@ -16,7 +16,7 @@ import platformdirs
 
 from forkguard.adapters.files import write_atomic
 from forkguard.adapters.git import GitRepository
-from forkguard.adapters.mapstore import find_map, read_map, read_text
+from forkguard.adapters.mapstore import chosen_map, read_map, read_text
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.rawlogs import RawLogs
 from forkguard.cli import refusals
@@ -94,7 +94,7 @@ def open_project(
     Raises `UsageProblem` (no map, a bad one, not llama.cpp, a ref that is none) or `CouldNotWork` (no fork, no
     upstream, not fetched, a shallow clone, an unknown ref), each with the next command to type.
     """
-    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    map_path = chosen_map(map_file)
     settings = read_map(map_path)
     with contextlib.ExitStack() as stack:
         upstream_repo = other_clone(settings, map_path)

@@ -13,7 +13,7 @@ from forkguard.adapters.archives import find_pip
 from forkguard.adapters.cmake import CMake
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.journals import JournalFile
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.surroundings import (
     at_work,
     free_bytes,
@@ -189,7 +189,7 @@ class Examination:
 
     def _read_map(self) -> UpstreamMap:
         map_file = self._named[0]
-        self._map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+        self._map_path = chosen_map(map_file)
         self._map = read_map(self._map_path)
         return self._map
 

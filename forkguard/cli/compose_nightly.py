@@ -15,7 +15,7 @@ from forkguard import __version__
 from forkguard.adapters.fetching import UpstreamFetch
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.nights import NightFolder
 from forkguard.adapters.pushing import push_candidate
 from forkguard.adapters.rawlogs import RawLogs
@@ -272,7 +272,7 @@ class NightPlace:
 
 def find_place(map_file: Path | None) -> NightPlace:
     """The map, and where its nights are kept. Raises `UsageProblem` for no map or a bad one."""
-    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    map_path = chosen_map(map_file)
     return NightPlace(read_map(map_path), map_path)
 
 

@@ -10,7 +10,7 @@ from forkguard import __version__
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.history import open_history
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.adapters.records import RecordFolder
 from forkguard.adapters.site_folder import swap_in
@@ -68,7 +68,7 @@ class ReportPlace:
 
 def report_place(*, map_file: Path | None, fork: Path | None) -> ReportPlace:
     """Find the map. A fork that is not there now is no reason to report nothing. Raises `UsageProblem`."""
-    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    map_path = chosen_map(map_file)
     settings = read_map(map_path)
     try:
         found: Path | None = fork_path(fork, settings, map_path)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.cli.compose_gate import drift_suspects, now
 from forkguard.cli.gate_bisect import tell_bisect
 from forkguard.cli.gate_jobs import EXITS, job_question, tell_jobs
@@ -156,7 +156,7 @@ def command(
             if asserts or upstream_tests:
                 raise UsageProblem("--asserts and --upstream-tests build the fork, and --binary is built",
                                    hint="leave --binary out")  # fmt: skip
-            map_path = options.map_file.absolute() if options.map_file else find_map(Path.cwd())
+            map_path = chosen_map(options.map_file)
             map_ = read_map(map_path)
             asked = question(map_)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.signing import SshSigner, SshVerifier
 from forkguard.cli import compose_gate as wiring
@@ -142,7 +142,7 @@ def tell_jobs(
     *, matrix: bool, merged: Path | None, adopt: bool, map_file: Path | None, format_: str, output: Path | None
 ) -> int:
     """Print the matrix, or join the receipts below `merged`; the exit status. Needs the map and no clone."""
-    map_path = map_file.absolute() if map_file else find_map(Path.cwd())
+    map_path = chosen_map(map_file)
     map_ = read_map(map_path)
     if matrix and merged is not None:
         raise UsageProblem("--matrix plans jobs and --merge joins what they left", hint="give one of the two")

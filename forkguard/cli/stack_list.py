@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.patchsets import PatchsetFolder
 from forkguard.cli.options import deliver, fork_options, map_option, output_options
 from forkguard.cli.project_options import ProjectOptions, collected
@@ -63,6 +63,6 @@ def show_command(name: str, options: ProjectOptions, format_: str, output: Path 
 
 
 def _store(map_file: Path | None) -> PatchsetFolder:
-    path = map_file.absolute() if map_file else find_map(Path.cwd())
+    path = chosen_map(map_file)
     read_map(path)
     return PatchsetFolder(path.parent / "patchsets")

@@ -10,7 +10,7 @@ import click
 from forkguard.adapters.deployed import libraries_now
 from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.host import recorded_environment
-from forkguard.adapters.mapstore import find_map, read_map
+from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.server_files import read_model
 from forkguard.adapters.signing import SshVerifier
@@ -106,7 +106,7 @@ def _receipts(receipts: Path | None, signers: Path | None, map_file: Path | None
     """The folder, and who may sign: as asked, else as the map has it. Without a named folder a map is needed."""
     if receipts is not None and map_file is None:
         return ReceiptStore(receipts.expanduser().absolute()), signers
-    map_path = map_file.absolute() if map_file is not None else find_map(Path.cwd())
+    map_path = chosen_map(map_file)
     named = read_map(map_path).gate.allowed_signers
     if signers is None and named is not None:
         signers = map_path.parent / Path(named).expanduser()
