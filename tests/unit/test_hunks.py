@@ -120,6 +120,22 @@ def test_a_twin_elsewhere_is_not_taken_for_the_place() -> None:
     assert fit(INSERT, ours=ours, local=local).outcome is Outcome.CLEAN
 
 
+def test_of_two_places_that_hold_a_change_the_nearest_is_told() -> None:
+    old, ours = ["c\n", "c\n"], ["b\n", "b\n", "c\n", "n\n", "c\n", "n\n"]
+    swap = hunk(0, old, ["c\n", "n\n"], Change(1, ("c\n",), ("n\n",)))
+
+    found = fit(swap, ours=ours, local=changes_between(old, ours))
+
+    assert (found.outcome, found.detail) == (Outcome.ALREADY_PRESENT, "at line 3 of the fork's file")
+
+
+def test_a_place_that_still_waits_nearer_by_is_not_taken_for_a_present_one() -> None:
+    old, ours = ["b\n", "b\n"], ["c\n", "b\n", "b\n", "b\n", "n\n"]
+    append = hunk(0, old, [*old, "n\n"], Change(2, (), ("n\n",)))
+
+    assert fit(append, ours=ours, local=changes_between(old, ours)).outcome is None
+
+
 def test_edited_surroundings_are_left_to_the_merge() -> None:
     edited = Change(2, ("b\n",), ("B\n",))
 
