@@ -55,6 +55,13 @@ def test_new_deleted_renamed_and_files_whose_mode_changes() -> None:
     assert [hunk.start for file in files for hunk in file.hunks] == [0, 0]
 
 
+@pytest.mark.parametrize("path", ["x", "d/x", "a/b/c d/e", "b/b"])
+def test_the_path_of_a_file_whose_mode_alone_changes(path: str) -> None:
+    ((file,), _) = parse_patch(f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n".encode())
+
+    assert (file.old_path, file.path, file.mode) == (path, path, "100755")
+
+
 def test_bytes_come_back_as_they_were() -> None:
     files, _ = parse_patch(
         b'diff --git "a/\\303\\251" "b/\\303\\251"\nindex 1..2 100644\n--- "a/\\303\\251"\n+++ "b/\\303\\251"\n'
