@@ -15,7 +15,9 @@ from forkguard.core.gate import (
     GateSettings,
     GateStage,
     Misbehaved,
+    NotRun,
     ServerEnd,
+    Side,
     Suspect,
     Trouble,
     Verdict,
@@ -187,3 +189,16 @@ def test_drift_explains_an_abort_by_any_of_the_texts_that_its_rule_names(aborts:
     found = crash([arm], [], [suspect, silent])
     assert found.verdict is Verdict.FAIL
     assert [one.finding for one in found.suspects] == (["x/budget/1"] if explained else [])
+
+
+@pytest.mark.parametrize(
+    ("side", "verdict", "said"),
+    [(Side.FORK, Verdict.INCONCLUSIVE, "no room"), (Side.UPSTREAM, Verdict.PASS, "1 servers ran")],
+)
+def test_an_arm_of_the_fork_that_was_left_out_leaves_crash_open(side: Side, verdict: Verdict, said: str) -> None:
+    quiet = Arm(ArmPlan("no-draft", PROMPTS), ("x",), (), END, None, 1.0)
+
+    found = crash([quiet], [NotRun("draft-3", "no room", side)], [])
+
+    assert found.verdict is verdict
+    assert found.detail.startswith(said)
