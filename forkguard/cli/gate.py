@@ -1,5 +1,6 @@
 """`forkguard gate`."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +23,11 @@ from forkguard.cli.gating import (
 )
 from forkguard.cli.options import deliver, output_options
 from forkguard.cli.project_options import ProjectOptions, project_options
-from forkguard.core.gate import GateReport, Suspect
+from forkguard.core.gate import GatedTree, GateReport, Suspect
 from forkguard.core.map_models import UpstreamMap
 from forkguard.core.probes.registry import DEFAULT_SIZE
 from forkguard.errors import UsageProblem
+from forkguard.ports import Talk
 from forkguard.reports import gate as report
 
 
@@ -151,27 +153,43 @@ def command(
                     project, question(project.map), profile=profile, talk=talk, upstream=theirs
                 )
         else:
-            if profile is not None:
-                raise UsageProblem("--profile says how to build, and --binary is built", hint="give one of the two")
-            if asserts or upstream_tests:
-                raise UsageProblem("--asserts and --upstream-tests build the fork, and --binary is built",
-                                   hint="leave --binary out")  # fmt: skip
-            map_path = chosen_map(options.map_file)
-            map_ = read_map(map_path)
-            asked = question(map_)
-
-            def witnesses() -> tuple[Suspect, ...]:
-                with options.opened() as project:
-                    return drift_suspects(project, asked.arch, today=now().date())
-
-            tree = foreign_program(binary)
-            if theirs is None and wants_upstream(map_, asked):
-                with options.opened() as project:
-                    theirs = build_upstream(project, profile=build_profile(map_, asked), talk=talk)
-            result, receipt = gate_program(
-                map_, map_path.parent, asked, tree, suspects=witnesses, talk=talk, upstream=theirs
-            )
+            _refuse_builds(profile=profile is not None, others=asserts or upstream_tests)
+            result, receipt = _gate_binary(binary, options, question, talk=talk, upstream=theirs)
     return _tell(result, receipt, format_=format_, output=output)
+
+
+def _gate_binary(
+    binary: Path,
+    options: ProjectOptions,
+    question: Callable[[UpstreamMap], GateQuestion],
+    *,
+    talk: Talk,
+    upstream: GatedTree | None,
+) -> tuple[GateReport, Path]:
+    """Gate a program that was built elsewhere. The fork is opened only where drift is asked or upstream is built."""
+    map_path = chosen_map(options.map_file)
+    map_ = read_map(map_path)
+    asked = question(map_)
+
+    def witnesses() -> tuple[Suspect, ...]:
+        with options.opened() as project:
+            return drift_suspects(project, asked.arch, today=now().date())
+
+    tree = foreign_program(binary)
+    if upstream is None and wants_upstream(map_, asked):
+        with options.opened() as project:
+            upstream = build_upstream(project, profile=build_profile(map_, asked), talk=talk)
+    return gate_program(map_, map_path.parent, asked, tree, suspects=witnesses, talk=talk, upstream=upstream)
+
+
+def _refuse_builds(*, profile: bool, others: bool) -> None:
+    """What only a build of the fork can do, beside a program that is built."""
+    if profile:
+        raise UsageProblem("--profile says how to build, and --binary is built", hint="give one of the two")
+    if others:
+        raise UsageProblem(
+            "--asserts and --upstream-tests build the fork, and --binary is built", hint="leave --binary out"
+        )
 
 
 def _refuse_mixtures(job: str | None, beside_job: bool, upstream_twice: bool) -> None:

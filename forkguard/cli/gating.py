@@ -18,7 +18,7 @@ from forkguard.core.gate import GatedTree, GateReport, Suspect
 from forkguard.core.gateoptions import gate_settings, gate_table
 from forkguard.core.gateplan import plan_asserts
 from forkguard.core.gatetests import UpstreamTests
-from forkguard.core.map_models import UpstreamMap
+from forkguard.core.map_models import GateTable, UpstreamMap
 from forkguard.core.probes.registry import DEFAULT_SIZE
 from forkguard.errors import UsageProblem
 from forkguard.ports import Talk
@@ -140,13 +140,8 @@ def gate_program(
     settings = gate_settings(table, question.arch, upstream=upstream is not None)
     prompts = wiring.choose_prompts(table, root=root)
     questions = choose_questions(table, root=root)
-    state = root / STATE_NAME
-    if not state.is_dir():
-        write_atomic(state / ".gitignore", "*\n")
-    signer = SshSigner(root / Path(table.sign_key).expanduser()) if table.sign_key is not None else None
-    if signer is not None:
-        signer.check()
-    store = ReceiptStore(receipts or state / "receipts")
+    signer = _signer(table, root)
+    store = ReceiptStore(receipts or _state_folder(root) / "receipts")
     folder = store.make_folder(wiring.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
     models = wiring.choose_models(map_, table, question.arch, root=root, folder=folder, size=question.probe_size)
     models = models.only(target=question.target, draft=question.draft)
@@ -175,6 +170,23 @@ def gate_program(
         result = attach_tests(result, tests(folder), finished=wiring.now().isoformat(timespec="seconds"))
     sign = signer.sign if signer is not None else None
     return result, store.write(folder, report.to_json(result), build=build, job=question.job, sign=sign)
+
+
+def _state_folder(root: Path) -> Path:
+    """The state folder beside the map. It is made without a look at the fork: a program needs no clone of it."""
+    state = root / STATE_NAME
+    if not state.is_dir():
+        write_atomic(state / ".gitignore", "*\n")
+    return state
+
+
+def _signer(table: GateTable, root: Path) -> SshSigner | None:
+    """Who signs the receipt, checked before anything runs; None where nobody does."""
+    if table.sign_key is None:
+        return None
+    signer = SshSigner(root / Path(table.sign_key).expanduser())
+    signer.check()
+    return signer
 
 
 def foreign_program(binary: Path, *, option: str = "--binary") -> GatedTree:
