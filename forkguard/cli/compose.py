@@ -1,6 +1,7 @@
 """Wiring: from options, environment and map to the repositories, refs and folders that the verbs work with.
 
-This module alone builds adapters. What only some verbs need is imported where it is used: every verb passes here.
+What only some verbs need is imported where it is used, or stands in a neighbour `compose_*.py`: every verb passes
+here.
 """
 
 import contextlib
