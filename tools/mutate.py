@@ -2,7 +2,7 @@
 
 Small faults are put into a copy of the sources, one at a time, chosen by the seed: a comparison turned, `and` for
 `or`, a `not` taken away, a number one too large, a text changed, the branches of a condition exchanged. For each, the
-module's doctests and the tests that import the module run until one fails: the fault was noticed. It is a sample.
+module's doctests and the unit tests that import it run until one fails: the fault was noticed. It is a sample.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import contextlib
 import copy
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -82,16 +83,21 @@ def _copy_sources() -> None:
 
 
 def _tests_of(module: str) -> list[str]:
-    """The test files that import a module, and the module itself where it has doctests."""
-    name = f"forkguard.core.{module} "
-    found = [
-        path.relative_to(TREE).as_posix()
-        for folder in ("unit", "integration")
-        for path in sorted((TREE / "tests" / folder).glob("test_*.py"))
-        if name in path.read_text()
-    ]
+    """The module itself where it has doctests, and the unit tests that import it, or a module that imports it."""
+    users = [path.stem for path in (TREE / CORE).glob("*.py") if _imports(path, [module])]
+    tests = sorted((TREE / "tests" / "unit").glob("test_*.py"), key=lambda path: (module not in path.stem, path))
+    near = [path for path in tests if _imports(path, [module])]
+    far = [path for path in tests if path not in near and _imports(path, users)]
     source = TREE / CORE / f"{module}.py"
-    return [*([f"{CORE}/{module}.py"] if ">>>" in source.read_text() else []), *found]
+    own = [source] if ">>>" in source.read_text() else []
+    return [path.relative_to(TREE).as_posix() for path in (*own, *near, *far)]
+
+
+def _imports(path: Path, modules: list[str]) -> bool:
+    text = path.read_text()
+    pattern = r"from forkguard\.core(?:\.(\w+))? import ([\w, ]*)"
+    found = {name for one, rest in re.findall(pattern, text) for name in (one, *(() if one else rest.split(", ")))}
+    return not found.isdisjoint(modules)
 
 
 # -- faults ----------------------------------------------------------------------------------------------
@@ -175,7 +181,10 @@ def _source_with(fault: Fault) -> str:
 
 def _warm_up() -> None:
     """Import what all tests need, so that the children need not."""
-    import hypothesis  # noqa: F401, PLC0415
+    import hypothesis  # noqa: PLC0415
+
+    hypothesis.settings.register_profile("few", max_examples=25, deadline=None)
+    hypothesis.settings.load_profile("few")
     import pydantic  # noqa: F401, PLC0415
     import pytest  # noqa: F401, PLC0415
     import tree_sitter  # noqa: F401, PLC0415
