@@ -14,7 +14,7 @@ from forkguard.adapters.rawlogs import RawLogs
 from forkguard.core.commits import Commit
 from forkguard.core.history import parse_blame
 from forkguard.core.names import BlobHash, CommitHash, RefName, TreePath, check_ref
-from forkguard.core.trees import Tree, TreeEntry
+from forkguard.core.trees import Tree, listed
 from forkguard.errors import MissingObject, UnknownRef
 
 
@@ -145,12 +145,7 @@ class GitRepository(GitDoor):
     def tree(self, commit: CommitHash, *, under: Sequence[str] = ()) -> Tree:
         """The files of a commit by path (below `under` if given)."""
         _, out, _ = self.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *under)
-        entries: dict[TreePath, TreeEntry] = {}
-        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-            meta, path = record.split("\t", 1)
-            mode, _, blob = meta.split(" ")
-            entries[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
-        return entries
+        return dict(listed(out))
 
     def blobs(self, ids: Iterable[BlobHash]) -> dict[BlobHash, bytes]:
         """The contents of blobs, in one question. Raises `MissingObject` naming the first that is not there."""

@@ -9,9 +9,9 @@ from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.core.commit_objects import IDENTITY
 from forkguard.core.fitting import Version
-from forkguard.core.names import BlobHash, CommitHash, TreePath
+from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.replay import Touch
-from forkguard.core.trees import TreeEntry
+from forkguard.core.trees import TreeEntry, listed
 from forkguard.errors import CouldNotWork, MissingObject
 
 _NEW_BRANCH = b"refs/heads/replay"
@@ -42,13 +42,7 @@ class ReplayStore:
         if not wanted:
             return {}
         _, out = self._git("ls-tree", "-r", "-t", "-z", "--full-tree", commit)
-        found = {}
-        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-            meta, path = record.split("\t", 1)
-            if path in wanted:
-                mode, _, blob = meta.split(" ")
-                found[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
-        return found
+        return {path: entry for path, entry in listed(out) if path in wanted}
 
     def contents(self, ids: Iterable[str]) -> dict[str, bytes | None]:
         """The contents of blobs by the id asked for (it may be abbreviated); None for what this clone lacks."""

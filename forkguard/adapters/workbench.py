@@ -16,7 +16,7 @@ from forkguard.core.hunks import FileChange, parse_diff
 from forkguard.core.mails import Mail, Refusal, read_mail
 from forkguard.core.merges import Merged, parse_merge
 from forkguard.core.names import BlobHash, CommitHash, TreeHash, TreePath
-from forkguard.core.trees import Tree, TreeEntry
+from forkguard.core.trees import Tree, TreeEntry, listed
 from forkguard.errors import CouldNotWork
 
 _MAIL = re.compile(rb"\A(?:From [0-9a-f]+ |From:|Subject:|Date:)")
@@ -126,12 +126,7 @@ class Workbench:
     def files(self, tree: TreeHash) -> Tree:
         """Every file of a tree."""
         _, out = self._git("ls-tree", "-r", "-z", "--full-tree", tree)
-        found: dict[TreePath, TreeEntry] = {}
-        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-            meta, path = record.split("\t", 1)
-            mode, _, blob = meta.split(" ")
-            found[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
-        return found
+        return dict(listed(out))
 
     def entries(self, tree: TreeHash, paths: Sequence[TreePath]) -> Tree:
         """The files at `paths`, as far as the tree has them."""
@@ -139,13 +134,7 @@ class Workbench:
             return {}
         wanted = set(paths)
         _, out = self._git("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths)
-        found: dict[TreePath, TreeEntry] = {}
-        for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-            meta, path = record.split("\t", 1)
-            mode, _, blob = meta.split(" ")
-            if path in wanted:
-                found[TreePath(path)] = TreeEntry(mode, BlobHash(blob))
-        return found
+        return {path: entry for path, entry in listed(out) if path in wanted}
 
     def blobs(self, ids: Iterable[BlobHash]) -> dict[BlobHash, bytes]:
         """The contents of blobs, in one question."""

@@ -1,6 +1,6 @@
 """Entries of a git tree, and the lookups that the comparisons make in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from forkguard.core.names import BlobHash, TreePath
@@ -20,3 +20,15 @@ class TreeEntry:
 
 
 Tree = Mapping[TreePath, TreeEntry]
+
+
+def listed(listing: bytes) -> Iterator[tuple[TreePath, TreeEntry]]:
+    r"""The entries of `git ls-tree -z`, by path.
+
+    >>> dict(listed(b"100644 blob ab\ta.cpp\0"))
+    {'a.cpp': TreeEntry(mode='100644', blob='ab')}
+    """
+    for record in listing.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        meta, path = record.split("\t", 1)
+        mode, _, blob = meta.split(" ")
+        yield TreePath(path), TreeEntry(mode, BlobHash(blob))
