@@ -193,7 +193,6 @@ class PortReport:
     hazards: tuple[Finding, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     worktree: str | None = None
-    patchset_folder: str = ""
     archs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()

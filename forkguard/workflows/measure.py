@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from forkguard.core.boxes import BoxState
 from forkguard.core.ceiling import Ceiling
 from forkguard.core.completion import Answer
-from forkguard.core.gate import ArmPlan, CheckName, Failure, Misbehaved, ServerEnd
+from forkguard.core.gate import ArmPlan, Failure, Misbehaved, ServerEnd
 from forkguard.core.measured import Measured
 from forkguard.core.measurements import Lost, MeasuredArm, Measurement, Sample
 from forkguard.core.performance import DEFAULTS, Pace, PerformanceSettings
@@ -65,12 +65,6 @@ class MeasureQuestion:
     shared_process: bool = False
     ceiling: Ceiling | None = None
     subject: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def asks(self) -> tuple[CheckName, ...]:
-        """The checks that it leads to."""
-        speed = (CheckName.PERFORMANCE,) if self.prompts else ()
-        return (*speed, CheckName.QUALITY) if self.questions else speed
 
 
 def measure(

@@ -225,7 +225,7 @@ def _run(journal: Journal, tools: PortTools, *, dry_run: bool = False, pass_over
     report = replace(port_report(journal, replay, PortStatus.APPLIED, tools), dry_run=dry_run)
     if report.blocked_by and not journal.force and journal.phase is not Phase.FINISHING:
         kept = journal.worktree if journal.phase is Phase.CONFLICT else None
-        return replace(report, status=PortStatus.BLOCKED, branch=None, commits=(), patchset_folder="", worktree=kept)
+        return replace(report, status=PortStatus.BLOCKED, branch=None, commits=(), worktree=kept)
     if not dry_run:
         report = _finish(journal, replay, report, tools)
     tools.talk.step("reading the ported files with the compiler of a built tree")

@@ -48,7 +48,6 @@ def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: Por
         hazards=hazards.findings,
         conflicts=conflicts,
         worktree=journal.worktree if stopped else None,
-        patchset_folder=str(tools.patchsets.root / journal.patchset) if applied else "",
         archs=hazards.archs,
         notes=tuple(note for note in (journal.source.remark, *hazards.notes, *not_looked) if note),
         blocked_by=tuple(finding.id for finding in blocking(hazards)) if applied else (),

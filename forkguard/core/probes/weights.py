@@ -49,11 +49,6 @@ def scaled(values: npt.NDArray[np.int64], *, shift: int) -> npt.NDArray[np.float
     return (values.astype(np.float32) * np.float32(2.0**-shift)).astype(np.float32)
 
 
-def uniform(name: str, shape: tuple[int, ...], *, seed: int, top: int, shift: int) -> npt.NDArray[np.float32]:
-    """Weights k / 2**shift with k uniform on -top..top."""
-    return scaled(integers(name, shape, seed=seed, top=top), shift=shift)
-
-
 def permutation(name: str, count: int, *, seed: int) -> list[int]:
     """0..count-1 in an order drawn from the seed (sorted by hash, ties by number)."""
     keys = [int(word) for word in noise(name, count, seed=seed)]
