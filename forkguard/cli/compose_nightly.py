@@ -347,9 +347,8 @@ def _draft(place: NightPlace) -> Draft:
 
 def night_means(project: Project, talk: Talk) -> NightMeans:
     """What a night on this project needs."""
-    work = NightWork(project, talk)
 
-    def candidate() -> "CandidateWork":
+    def candidates() -> "CandidateWork":
         """What builds and gates is loaded only where that is done: a night with nothing new is quick."""
         module = importlib.import_module("forkguard.cli.compose_candidate")
         made: CandidateWork = module.CandidateWork(project, talk)
@@ -362,19 +361,7 @@ def night_means(project: Project, talk: Talk) -> NightMeans:
         branches=Worktrees(project.fork_repo, project.cache / "worktrees"),
         talk=talk,
         now=now,
-        fetch=work.fetch,
-        choose=work.choose,
-        key=work.key,
-        recheck=work.recheck,
-        asks_forge=work.asks_forge,
-        drift=work.drift,
-        replay=work.replay,
-        packets=work.packets,
-        build=lambda made, target: candidate().build(made, target),
-        prune=lambda keep: candidate().prune(keep),
-        gates=lambda: candidate().gates(watched_archs(project)),
-        gate=lambda arch, made, target: candidate().gate(arch, made, target),
-        push=work.push,
-        intact=work.intact,
-        on_bug=work.on_bug,
+        archs=watched_archs(project),
+        work=NightWork(project, talk),
+        candidates=candidates,
     )

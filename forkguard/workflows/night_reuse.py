@@ -28,7 +28,7 @@ def reusable(means: NightMeans, draft: Draft) -> Night | None:
         draft.notes.append(f"{last.candidate.branch} is not where the night {last.id} left it: all was done again")
         return None
     for gate in last.gate:
-        if wrong := means.intact(gate.receipt):
+        if wrong := means.work.intact(gate.receipt):
             draft.notes.append(f"the receipt {gate.receipt} is not intact ({wrong}): all was done again")
             return None
     return last
@@ -57,7 +57,9 @@ def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[Ni
             means.nights.take_over(draft.id, name, source=last.id)
     now = moment(means.now())
     for step in last.steps:
-        if step.name is NightStep.RECHECK and (last.pins or step.outcome is Outcome.COULD_NOT or means.asks_forge()):
+        if step.name is NightStep.RECHECK and (
+            last.pins or step.outcome is Outcome.COULD_NOT or means.work.asks_forge()
+        ):
             draft.steps.append(run(step.name))
         elif step.name not in _AFRESH:
             hint = step.hint.replace(last.id, draft.id)  # it may name a file beside the record

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Protocol
 
 from forkguard.core.fetches import Fetched
 from forkguard.core.findings import Base, DriftReport, Side
@@ -36,18 +37,48 @@ DRIFT_FILE = "drift.json"
 REPLAY_FILE = "replay.json"
 
 
+class NightWorker(Protocol):
+    """What the steps of a night ask for; see `forkguard.cli.compose_nightly.NightWork`.
+
+    `fetch` brings upstream into the fork's repository, `choose` picks the commit to look at from what was fetched (at
+    a moment). `key` is a hash of all that the results for a target depend on, but for what a forge says
+    (`asks_forge`: whether it is asked). `drift`, `replay` and `packets` give their result and the documents that are
+    kept. `push` takes the candidate and where the remote branch must stand (None: it must not be there). `intact` says
+    what is wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is forkguard's own, beside
+    the record of that id, and says where.
+    """
+
+    def fetch(self, night: str) -> Fetched: ...
+    def choose(self, fetched: Fetched, when: datetime) -> Side: ...
+    def key(self, target: Side) -> str: ...
+    def recheck(self, target: Side) -> Rechecked: ...
+    def asks_forge(self) -> bool: ...
+    def drift(self, target: Side, base: Base) -> tuple[DriftReport, str]: ...
+    def replay(self, patches: Sequence[StackPatch], base: Base, target: Side) -> tuple[ReplayReport, str]: ...
+    def packets(self, report: ReplayReport, base: Base) -> Sequence[tuple[Packet, str]]: ...
+    def push(self, commit: CommitHash, expected: CommitHash | None) -> None: ...
+    def intact(self, receipt: str) -> str: ...
+    def on_bug(self, night: str, error: Exception) -> str: ...
+
+
+class CandidateWorker(Protocol):
+    """What is done with a candidate that stands on a target; see `forkguard.cli.compose_candidate.CandidateWork`.
+
+    `gates` tells which of the archs can be gated, and why each other one cannot. `prune` leaves that many built trees
+    and counts those that it removed.
+    """
+
+    def build(self, candidate: Side, target: Side) -> NightBuild: ...
+    def prune(self, keep: int) -> int: ...
+    def gates(self, archs: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]: ...
+    def gate(self, arch: str, candidate: Side, target: Side) -> NightGate: ...
+
+
 @dataclass(frozen=True, slots=True)
 class NightMeans:
-    """What a night needs from outside.
+    """What a night needs from outside. `repo` is the fork's repository as it is, `archs` are those that it watches.
 
-    `repo` is the fork's repository as it is, `fetch` brings upstream into it, `choose` picks the commit to look at
-    from what was fetched (at a moment). `key` is a hash of all that the results for a target depend on, but for
-    what a forge says (`asks_forge`: whether it is asked). `drift`, `replay` and `packets` give their result and the
-    documents that are kept. `gates` tells the archs that can be gated, and why each other one cannot. `build` and
-    `gate` work on a candidate that stands on a target; `prune` leaves that many built trees and counts those that it
-    removed. `push` takes the candidate and where the remote branch must stand (None: it must not be there). `intact`
-    says what is wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is forkguard's own,
-    beside the record of that id, and says where.
+    `candidates` loads what builds and gates, which a night with nothing new does without.
     """
 
     repo: Repository
@@ -56,21 +87,9 @@ class NightMeans:
     branches: CandidateBranches
     talk: Talk
     now: Callable[[], datetime]
-    fetch: Callable[[str], Fetched]
-    choose: Callable[[Fetched, datetime], Side]
-    key: Callable[[Side], str]
-    recheck: Callable[[Side], Rechecked]
-    asks_forge: Callable[[], bool]
-    drift: Callable[[Side, Base], tuple[DriftReport, str]]
-    replay: Callable[[Sequence[StackPatch], Base, Side], tuple[ReplayReport, str]]
-    packets: Callable[[ReplayReport, Base], Sequence[tuple[Packet, str]]]
-    build: Callable[[Side, Side], NightBuild]
-    prune: Callable[[int], int]
-    gates: Callable[[], tuple[tuple[str, ...], tuple[str, ...]]]
-    gate: Callable[[str, Side, Side], NightGate]
-    push: Callable[[CommitHash, CommitHash | None], None]
-    intact: Callable[[str], str]
-    on_bug: Callable[[str, Exception], str]
+    archs: tuple[str, ...]
+    work: NightWorker
+    candidates: Callable[[], CandidateWorker]
 
 
 @dataclass

@@ -71,7 +71,9 @@ def _run(name: NightStep, step: Step, means: NightMeans, draft: Draft) -> StepRe
         end = StepEnd(Outcome.COULD_NOT, f"{error.strerror or error}", where=str(error.filename or ""))
     except Exception as error:  # noqa: BLE001  (a bug of ours must not lose the night, and must not be green)
         kind = type(error).__name__
-        end = StepEnd(Outcome.COULD_NOT, f"a bug in forkguard: {kind}: {error}", where=means.on_bug(draft.id, error))
+        end = StepEnd(
+            Outcome.COULD_NOT, f"a bug in forkguard: {kind}: {error}", where=means.work.on_bug(draft.id, error)
+        )
     return _result(name, end, began=began, ended=means.now())
 
 

@@ -67,8 +67,8 @@ def build(means: NightMeans, draft: Draft) -> StepEnd:
     sides = _sides(draft)
     if sides is None:
         return skipped("there is no candidate")
-    made = draft.build = means.build(*sides)
-    pruned = means.prune(draft.settings.keep_trees) if draft.settings.keep_trees is not None else 0
+    made = draft.build = means.candidates().build(*sides)
+    pruned = means.candidates().prune(draft.settings.keep_trees) if draft.settings.keep_trees is not None else 0
     return done(f"{made.profile}, in {made.seconds:.0f} s{f', trees removed: {pruned}' if pruned else ''}")
 
 
@@ -79,7 +79,7 @@ def gate(means: NightMeans, draft: Draft) -> StepEnd:
     sides = _sides(draft)
     if sides is None or draft.build is None:
         return skipped("nothing was built")
-    gates, ungated = means.gates()
+    gates, ungated = means.candidates().gates(means.archs)
     if not gates:
         return StepEnd(
             Outcome.COULD_NOT,
@@ -87,7 +87,7 @@ def gate(means: NightMeans, draft: Draft) -> StepEnd:
             hint="name models in [arch.NAME.gate] of the map, or gate = false in [nightly]",
         )
     for arch in gates:
-        draft.gate = (*draft.gate, means.gate(arch, *sides))
+        draft.gate = (*draft.gate, means.candidates().gate(arch, *sides))
     return _judged(draft, ungated)
 
 
@@ -120,7 +120,7 @@ def push(means: NightMeans, draft: Draft) -> StepEnd:
     name = f"{where.remote}/{where.branch}"
     expected = _pushed_before(means, name)
     commit = CommitHash(draft.candidate.commit)
-    means.push(commit, expected)
+    means.work.push(commit, expected)
     draft.candidate = replace(draft.candidate, pushed=name)
     return done(f"{name} at {commit[:10]}")
 

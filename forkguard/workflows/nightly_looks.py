@@ -28,7 +28,7 @@ _SHORT = 10
 
 def fetch(means: NightMeans, draft: Draft) -> StepEnd:
     """Upstream's branch and tags into refs of forkguard's own."""
-    got = draft.fetched = means.fetch(draft.id)
+    got = draft.fetched = means.work.fetch(draft.id)
     draft.notes += got.notes
     if got.lost:
         draft.notes.append(
@@ -47,8 +47,8 @@ def target(means: NightMeans, draft: Draft) -> StepEnd:
     """The upstream commit that the night looks at."""
     if draft.fetched is None:
         return skipped("nothing was fetched")
-    chosen = draft.target = draft.chosen = means.choose(draft.fetched, draft.started)
-    draft.key = means.key(chosen)
+    chosen = draft.target = draft.chosen = means.work.choose(draft.fetched, draft.started)
+    draft.key = means.work.key(chosen)
     last = draft.last.upstream if draft.last is not None else None
     if last is not None and last.to == chosen.commit:
         return done(f"{chosen.ref} at {chosen.commit[:_SHORT]}, as the night before")
@@ -123,7 +123,7 @@ def recheck(means: NightMeans, draft: Draft) -> StepEnd:
     """Requests that patchsets carry: what came after them, and whether open ones moved."""
     if draft.target is None:
         return skipped("there is no target")
-    found = means.recheck(draft.target)
+    found = means.work.recheck(draft.target)
     known = {(one.patchset, one.pr, one.commit) for one in draft.last.follow_ups} if draft.last is not None else set()
     draft.follow_ups = tuple(_follow_up(one, known) for one in found.follow_ups)
     draft.pins = tuple(
@@ -162,7 +162,7 @@ def drift(means: NightMeans, draft: Draft) -> StepEnd:
     """The production branch against the target."""
     if draft.target is None or draft.found_base is None:
         return skipped("there is no base")
-    report, document = means.drift(draft.target, draft.found_base)
+    report, document = means.work.drift(draft.target, draft.found_base)
     means.nights.put(draft.id, DRIFT_FILE, document)
     keep_drift(draft, report)
     counting = [finding for finding in report.findings if finding.counts(strict=False)]
@@ -207,8 +207,8 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
     if draft.target is None or draft.found_base is None:
         return skipped("there is no base")
     patches = read_patches(means.patchsets)
-    report, document = means.replay(patches, draft.found_base, draft.target)
-    if draft.chosen is not None and means.key(draft.chosen) != draft.key:
+    report, document = means.work.replay(patches, draft.found_base, draft.target)
+    if draft.chosen is not None and means.work.key(draft.chosen) != draft.key:
         raise CouldNotWork(
             "the stack or the map was changed while the night looked at it",
             where=str(means.patchsets.root),
@@ -222,7 +222,7 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
     if not report.failed:
         landed = sum(patch.status is PatchStatus.LANDED for patch in draft.stack)
         return done(f"{_count(len(draft.stack), 'patch', 'patches')}, {landed} landed")
-    written = means.packets(report, draft.found_base)
+    written = means.work.packets(report, draft.found_base)
     for packet, text in written:
         means.nights.put(draft.id, packet.file, text)
     draft.packets = tuple(packet for packet, _ in written)
