@@ -43,8 +43,8 @@ class NightWorker(Protocol):
     `fetch` brings upstream into the fork's repository, `choose` picks the commit to look at from what was fetched (at
     a moment). `key` is a hash of all that the results for a target depend on, but for what a forge says
     (`asks_forge`: whether it is asked). `drift`, `replay` and `packets` give their result and the documents that are
-    kept. `push` takes the candidate and where the remote branch must stand (None: it must not be there). `intact` says
-    what is wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is forkguard's own, beside
+    kept. `push` takes the candidate and where the remote branch must stand (None: it must not be there). `intact`
+    says what is wrong with a receipt ("": nothing). `on_bug` keeps the details of an error that is our own, beside
     the record of that id, and says where.
     """
 
