@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
@@ -24,7 +23,7 @@ def commands_stopped() -> Iterator[None]:
     if not is_workflow():
         yield
         return
-    held = _token.set(secrets.token_hex(16))
+    held = _token.set(os.urandom(16).hex())
     _say(_stop())
     try:
         yield

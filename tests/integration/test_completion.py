@@ -86,4 +86,4 @@ def test_the_first_word_is_proposed_without_loading_a_command(environment: dict[
         check=True, timeout=120,
     )  # fmt: skip
     assert done.stdout.splitlines() == [f"plain,{verb}" for verb in VERBS]
-    assert set(done.stderr.split()) == {"forkguard.cli.main", "forkguard.cli.groups"}
+    assert set(done.stderr.split()) == {f"forkguard.cli.{name}" for name in ("main", "groups", "github_log")}
