@@ -1,8 +1,9 @@
-"""`python -m tools.mutate [--minutes N] [--seed N] [MODULE...]`: do the tests notice faults in `forkguard/core/`?
+"""`python -m tools.mutate [--minutes N] [--seed N] [--each N] [MODULE...]`: do tests notice faults in `core/`?
 
 Small faults are put into a copy of the sources, one at a time, chosen by the seed: a comparison turned, `and` for
 `or`, a `not` taken away, a number one too large, a text changed, the branches of a condition exchanged. For each, the
-module's doctests and the unit tests that import it run until one fails: the fault was noticed. It is a sample.
+module's doctests, the unit tests that import it and the short tests of `WIDER` run until one fails: the fault was
+noticed. It is a sample.
 """
 
 import argparse
@@ -25,8 +26,25 @@ from typing import Any
 
 TREE = Path("build/mutants")
 CORE = "forkguard/core"
-PATIENCE = 90.0
-"""Seconds that the tests of one module may take; a fault that makes them hang longer was noticed."""
+PATIENCE = 240.0
+"""Seconds that the tests of one module may take without a fault; with one, three times what they took and 20 more."""
+
+WIDER = {
+    "integration/test_drift.py": (
+        "arch_reports archs baseline basematch compare differences drift findings fixes follow_ups graph_differences"
+        " history ledger map_lines pieces registry_differences rulebook rules siblings sweeps"
+    ),
+    "integration/test_fitting.py": "fitting hunks patch_mail",
+    "integration/test_history.py": "history_rows history_update",
+    "integration/test_measure.py": "measured measurements performance performance_checks quality statistics",
+    "integration/test_receipt_chain.py": "receipts server_flags",
+    "integration/test_workbench.py": "commit_objects merges trees",
+    "scenarios/test_nightly.py": "night_packets night_verdict nightly",
+    "scenarios/test_port_closure.py": "additive closure own_names",
+    "scenarios/test_stack_replay.py": "fitting replay",
+    "scenarios/test_verify.py": "receipts verify",
+}
+"""Tests that reach most lines of these modules from outside, and take half a minute at most; they run last."""
 
 _TURNED: dict[type[ast.AST], Any] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
@@ -57,6 +75,8 @@ def main() -> int:
     faults = [fault for module in modules if tests[module] for fault in _faults(module)]
     dice.shuffle(faults)
     _warm_up()
+    if options.each:
+        faults = _at_most(options.each, faults)
     noticed, missed = _try_all(faults, tests, until=time.monotonic() + options.minutes * 60)
     _tell(noticed, missed, untested=untested, all_=len(faults))
     return 0
@@ -67,6 +87,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("modules", nargs="*")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=27383)
+    parser.add_argument("--each", type=int, help="try this many faults of a module at most")
     return parser.parse_args()
 
 
@@ -83,14 +104,15 @@ def _copy_sources() -> None:
 
 
 def _tests_of(module: str) -> list[str]:
-    """The module itself where it has doctests, and the unit tests that import it, or a module that imports it."""
+    """The module itself where it has doctests, the unit tests that import it or one that imports it, and `WIDER`."""
     users = [path.stem for path in (TREE / CORE).glob("*.py") if _imports(path, [module])]
     tests = sorted((TREE / "tests" / "unit").glob("test_*.py"), key=lambda path: (module not in path.stem, path))
     near = [path for path in tests if _imports(path, [module])]
     far = [path for path in tests if path not in near and _imports(path, users)]
     source = TREE / CORE / f"{module}.py"
     own = [source] if ">>>" in source.read_text() else []
-    return [path.relative_to(TREE).as_posix() for path in (*own, *near, *far)]
+    wider = [TREE / "tests" / name for name, modules in WIDER.items() if module in modules.split()]
+    return [path.relative_to(TREE).as_posix() for path in (*own, *near, *far, *wider)]
 
 
 def _imports(path: Path, modules: list[str]) -> bool:
@@ -111,6 +133,17 @@ def _faults(module: str) -> list[Fault]:
         if changed is not None:
             found.append(Fault(module, number, node.lineno, ast.unparse(node), ast.unparse(changed)))
     return found
+
+
+def _at_most(count: int, faults: list[Fault]) -> list[Fault]:
+    """The first so many faults of each module, in their order."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for fault in faults:
+        seen[fault.module] += 1
+        if seen[fault.module] <= count:
+            kept.append(fault)
+    return kept
 
 
 def _places(tree: ast.AST) -> Iterator[ast.expr]:
@@ -193,37 +226,44 @@ def _warm_up() -> None:
 def _try_all(faults: list[Fault], tests: dict[str, list[str]], *, until: float) -> tuple[Counter[str], list[Fault]]:
     noticed: Counter[str] = Counter()
     missed: list[Fault] = []
-    sound: dict[str, bool] = {}
+    patience: dict[str, float] = {}
     for fault in faults:
         if time.monotonic() > until:
             break
         target = TREE / CORE / f"{fault.module}.py"
-        if fault.module not in sound:
-            sound[fault.module] = _passes(tests[fault.module])
-        if not sound[fault.module]:
+        if fault.module not in patience:
+            patience[fault.module] = _patience(tests[fault.module])
+        if not patience[fault.module]:
             continue
         before = target.read_text()
         try:
             target.write_text(_source_with(fault))
-            if _passes(tests[fault.module]):
+            if _passes(tests[fault.module], within=patience[fault.module]):
                 missed.append(fault)
                 print(f"missed: {fault.module}:{fault.line}: {fault.old}  ->  {fault.new}", flush=True)
             else:
                 noticed[fault.module] += 1
         finally:
             target.write_text(before)
-    for module in (module for module, passes in sound.items() if not passes):
+    for module in (module for module, seconds in patience.items() if not seconds):
         print(f"not tried: the tests of {module} fail without a fault")
     return noticed, missed
 
 
-def _passes(tests: list[str]) -> bool:
-    """Whether the tests pass, in a child of this process."""
+def _patience(tests: list[str]) -> float:
+    """How long to wait for these tests when there is a fault; 0 where they fail without one."""
+    start = time.monotonic()
+    passes = _passes(tests, within=PATIENCE)
+    return 3 * (time.monotonic() - start) + 20 if passes else 0.0
+
+
+def _passes(tests: list[str], *, within: float) -> bool:
+    """Whether the tests pass, in a child of this process; tests that hang longer do not."""
     child = os.fork()
     if child == 0:
         os.setsid()
         os._exit(_run(tests))
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + within
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
