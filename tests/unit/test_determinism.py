@@ -109,3 +109,45 @@ def test_a_second_look_settles_what_a_difference_is(found: Comparison, recheck: 
 def test_how_far_texts_agree_again_is_told() -> None:
     found = compare(answer(1, 2, 3, 4, 5), answer(1, 9, 3, 8, 5))
     assert (found.agreeing, found.after) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("found", "recheck", "why"),
+    [
+        (replace(TAKEN, gap=1.1), Recheck(), "no rounding bridges this gap"),
+        (TAKEN, Recheck(repeats=False), "the arm does not repeat itself"),
+        (TAKEN, Recheck(repeats=True), ""),
+        (TAKEN, Recheck(at=answer(6)),
+         "without a draft the same prefix, as a batch of that size, gives the reference"),
+        (TAKEN, Recheck(at=answer(7), on=answer(8, 5), rest=REST),
+         "what follows is not what the model makes of this text without a draft"),
+        (TAKEN, Recheck(at=answer(7)), "a batch of that size makes the same difference without a draft"),
+        (replace(TAKEN, difference=Difference.NEAR_TIE, gap=0.01), Recheck(), ""),
+        (Comparison(Difference.CORRUPTION), Recheck(at=answer(7)), ""),
+    ],
+)  # fmt: skip
+def test_a_second_look_says_why(found: Comparison, recheck: Recheck, why: str) -> None:
+    assert settle(found, recheck)[1] == why
+
+
+def flat(*tokens: int, gap: float) -> Answer:
+    """As `answer`, with a best log probability of 0, so that the gap is exact."""
+    return replace(answer(*tokens), candidates=tuple((Candidate(t, 0.0), Candidate(t + 1, -gap)) for t in tokens))
+
+
+def test_the_bounds_of_a_second_look_are_exact() -> None:
+    on_the_bound = Recheck(at=answer(7), on=flat(8, 8, gap=1.0), rest=REST)
+    assert settle(replace(TAKEN, gap=1.0), on_the_bound)[0] is Difference.BATCH_SHAPE
+    near = Recheck(at=flat(6, gap=0.05))
+    assert settle(TAKEN, near)[0] is Difference.CORRUPTION
+    assert settle(TAKEN, near, near_tie=0.06)[0] is Difference.BATCH_SHAPE
+    third = Recheck(at=flat(5, gap=0.01))
+    assert settle(TAKEN, third)[0] is Difference.CORRUPTION
+
+
+def test_a_rest_is_compared_as_far_as_both_go() -> None:
+    longer = Recheck(at=answer(7), on=answer(8, 9, 9), rest=REST)
+    shorter = Recheck(at=answer(7), on=answer(8), rest=REST)
+    assert {settle(TAKEN, one)[0] for one in (longer, shorter)} == {Difference.BATCH_SHAPE}
+    alone = Recheck(at=answer(7), on=answer(8, 8, gap=None), rest=REST)
+    assert settle(TAKEN, alone)[0] is Difference.CORRUPTION

@@ -190,6 +190,12 @@ def test_a_recheck_with_settings_of_our_own_is_not_the_forks_fault(again: ArmPla
     assert check.verdict is (Verdict.FAIL if red else Verdict.PASS)
 
 
+def test_a_gate_that_started_no_server_of_the_forks_decides_nothing() -> None:
+    for arms in ([], [arm(plan("up", side=Side.UPSTREAM))]):
+        check = crash(arms, [NotRun("up-2", "no room", Side.UPSTREAM)], [])
+        assert (check.verdict, check.detail) == (Verdict.INCONCLUSIVE, "no server was started")
+
+
 def test_a_stranger_decides_nothing_and_hides_nothing() -> None:
     alone = crash([arm(plan(), trouble=STRANGER)], [], [])
     assert (alone.verdict, alone.kind) == (Verdict.INCONCLUSIVE, Failure.STRANGER)

@@ -92,3 +92,42 @@ def test_a_patchset_is_retired_when_all_of_it_landed() -> None:
     assert (only.patchset, only.landed_in, only.command) == ("one", "b" * 40, "forkguard stack retire one")
     (both,) = retirements((landed, also))
     assert both.landed_in is None
+
+
+def test_the_parts_of_a_story_name_what_is_wrong() -> None:
+    found = judged(
+        NOT_BUILT, stack=(CONFLICT,), drifted=(CRASH,), absent=("qwen35",), gates=(RED_GATE,), uncovered=(UNCOVERED,)
+    )
+    assert found.parts == (
+        f"one/0001-x.patch conflict {'c' * 40}",
+        "drift lfm2/a/1",
+        "absent qwen35",
+        "gate lfm2 crash abort",
+        f"uncovered {'a' * 40}",
+        "build the build failed after # s in /t/#",
+    )
+    assert judged(candidate=False).parts == ("no candidate",)
+    assert judged().parts == ()
+
+
+def test_a_reason_names_three_patches_and_counts_the_others() -> None:
+    patches = [NightPatch("one", f"000{at}-x.patch", PatchStatus.CONFLICT) for at in range(1, 6)]
+    named = ", ".join(f"one/000{at}-x.patch (conflict)" for at in (1, 2, 3))
+    assert judged(stack=patches[:3]).reason == f"3 patches do not apply: {named}"
+    assert judged(stack=patches).reason == f"5 patches do not apply: {named} and 2 more"
+
+
+def test_a_reason_names_each_sort_of_drift_once() -> None:
+    found = judged(drifted=(SLOW, CRASH, CRASH), absent=("a", "b"))
+    assert found.reason == "the fork does not have a, b; 3 findings of drift (crash, slow)"
+
+
+def test_a_green_night_says_what_was_done_and_the_first_that_was_left_out() -> None:
+    applied = NightPatch("one", "0001-x.patch", PatchStatus.APPLIES)
+    gates = [NightGate(arch, "pass", "r", (NightCheck("crash", "pass"),)) for arch in ("lfm2", "qwen35")]
+    assert judged(stack=(applied,), gates=gates).reason == "1 patch on master; gated: lfm2, qwen35"
+    no_build = step(NightStep.BUILD, Outcome.SKIPPED, "nothing is built")
+    no_gate = step(NightStep.GATE, Outcome.SKIPPED, "nothing is gated")
+    assert judged(no_gate, no_build).reason == "0 patches on master; nothing is built"
+    assert judged(no_gate).reason == "0 patches on master; nothing is gated"
+    assert judged(step(NightStep.FETCH, Outcome.SKIPPED, "as it was")).reason == "0 patches on master"

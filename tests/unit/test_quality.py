@@ -149,3 +149,32 @@ def test_what_shows_nothing_is_inconclusive(
     check, _ = quality(graded, arms=["draft"], baseline="no-draft", lost=lost)
     assert (check.verdict, check.kind) == (Verdict.INCONCLUSIVE, kind)
     assert told in check.detail
+
+
+def test_the_evidence_holds_both_arms_figures() -> None:
+    graded = [*answers("no-draft", 32, 60), *answers("draft", 57, 100)]
+    check, _ = quality(graded, arms=["draft"], baseline="no-draft", faster={"draft"})
+    (row,) = check.evidence
+    assert {**row, "p": round(float(str(row["p"])), 2), "detectable": round(float(str(row["detectable"])), 2)} == {
+        "arm": "draft", "class": "no-evidence", "right": 57, "of": 100, "truncated": 1, "truncated_right": 0,
+        "baseline": "no-draft", "baseline_right": 32, "baseline_of": 60, "baseline_truncated": 1,
+        "test": "two-proportion z", "p": 0.65, "detectable": 0.23, "faster": True,
+    }  # fmt: skip
+
+
+def test_of_several_arms_the_worst_decides_and_all_are_told() -> None:
+    base = answers("no-draft", 90, 100)
+    fine, bad = answers("d-1", 90, 100), answers("d-3", 70, 100)
+    check, found = quality([*base, *fine, *bad], arms=["d-1", "d-3"], baseline="no-draft", faster={"d-1"})
+    assert (check.kind, check.detail) == (QualityClass.WORSE, found[1].told())
+    unsure = answers("d-3", 88, 100)
+    check, found = quality([*base, *fine, *unsure], arms=["d-1", "d-3"], baseline="no-draft")
+    assert (check.kind, check.detail) == (QualityClass.NO_EVIDENCE, f"{found[0].told()}; {found[1].told()}")
+    assert found[0].told().endswith("McNemar, n = 100, p = 1")
+
+
+def test_an_arm_that_alone_answered_right_shows_something() -> None:
+    check, _ = quality([*answers("no-draft", 0, 9), *answers("draft", 3, 9)], arms=["draft"], baseline="no-draft")
+    assert (check.verdict, check.kind) == (Verdict.PASS, QualityClass.NO_EVIDENCE)
+    nobody, _ = quality([], arms=[], baseline="no-draft")
+    assert (nobody.verdict, nobody.detail) == (Verdict.INCONCLUSIVE, "no arm with a draft answered")
