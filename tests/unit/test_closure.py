@@ -69,4 +69,4 @@ def test_a_change_of_the_requests_own_lines_is_a_follow_up(
 def test_follow_ups_come_oldest_first_with_their_request() -> None:
     newest = [Commit(CommitHash(c * 40), "2026-01-02", f"x after #7 (#{n})") for c, n in (("e", 12), ("d", 11))]
     follow_ups = later_commits([(one, "") for one in newest], pull=PullNumber(7), commits=[], changes={}, added={})
-    assert [(one.commit[0], one.pull) for one in follow_ups] == [("d", 11), ("e", 12)]
+    assert [(one.commit, one.pull) for one in follow_ups] == [("d" * 40, 11), ("e" * 40, 12)]
