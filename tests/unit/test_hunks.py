@@ -136,6 +136,16 @@ def test_a_place_that_still_waits_nearer_by_is_not_taken_for_a_present_one() -> 
     assert fit(append, ours=ours, local=changes_between(old, ours)).outcome is None
 
 
+def test_a_change_at_its_place_is_present_though_another_place_further_off_waits() -> None:
+    head = ["x\n", "y\n"]
+    old, ours = [*head, "c\n", "c\n"], [*head, "c\n", "n\n", "c\n", "c\n"]
+    swap = hunk(2, ["c\n", "c\n"], ["c\n", "n\n"], Change(3, ("c\n",), ("n\n",)))
+
+    found = fit(swap, ours=ours, local=changes_between(old, ours))
+
+    assert (found.outcome, found.detail) == (Outcome.ALREADY_PRESENT, "at line 3 of the fork's file")
+
+
 def test_edited_surroundings_are_left_to_the_merge() -> None:
     edited = Change(2, ("b\n",), ("B\n",))
 
