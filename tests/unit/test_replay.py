@@ -14,12 +14,15 @@ from forkguard.core.replay import (
     Break,
     PatchResult,
     PatchStatus,
+    Search,
     StackPatch,
     Trouble,
     builds_on,
     find_break,
     groups_of,
     landed_by_lines,
+    might_have_come,
+    spread,
 )
 
 A = TreePath("a.txt")
@@ -157,3 +160,69 @@ def test_failures_are_grouped_by_their_root() -> None:
         (one.label, cause, (one.label, two.label, four.label)),
         (three.label, None, (three.label,)),
     ]
+
+
+# -- bounds ----------------------------------------------------------------------------------------------
+
+
+def test_the_widest_gap_is_tried_first() -> None:
+    assert list(spread(9, {0, 2, 8})) == [5, 3, 6, 1, 4, 7]
+    assert list(spread(2, set())) == []
+
+
+def test_the_search_says_how_many_replays_it_took_and_keeps_to_its_budget() -> None:
+    assert find_break(9, lambda _: True, budget=9) == Search(None, monotone=True, others=(), tried=1)
+    alone = find_break(2, lambda at: at == 1, budget=9)
+    assert alone == Search(1, monotone=True, others=(), tried=1)
+    twice = find_break(5, lambda at: at in {1, 4}, budget=9)
+    assert twice == Search(4, monotone=False, others=(1,), tried=4)
+
+
+@pytest.mark.parametrize(
+    ("before", "ours", "might"),
+    [
+        ("one\nthree\n", "one\ntwo = 2;\nthree\n", True),
+        ("one\nthree\n", "one\n  two = 2; // more\nthree\n", True),
+        ("one\nthree\n", "one\nthree\n", False),
+        ("two = 2;\n", "two = 2;\n", False),
+        ("two = 2;\n", "two = 2;\ntwo = 2;\n", True),
+        ("one\nthree\n", None, False),
+    ],
+)
+def test_a_patch_might_have_come_where_its_first_telling_line_stands_more_often(
+    before: str, ours: str | None, *, might: bool
+) -> None:
+    one = patch("p", "@@ -1,2 +1,5 @@\n one\n+{\n+    two = 2;\n+never\n three\n")
+    assert might_have_come(one.mail.files, before=versions(before), ours=versions(ours)) is might
+
+
+def test_a_patch_that_adds_nothing_that_tells_might_always_have_come() -> None:
+    gone = patch("p", "@@ -1,3 +1,3 @@\n one\n-two = 2;\n+}\n three\n")
+    assert might_have_come(gone.mail.files, before=versions("one\n"), ours=versions("one\n"))
+
+
+def test_content_that_is_not_in_the_clone_shows_no_landing() -> None:
+    one = patch("p", ADD)
+    before, after = versions("one\nthree\n"), versions("one\ntwo = 2;\nthree\n")
+    unknown: dict[TreePath, Version | None] = {A: Version("100644", None)}
+    assert not landed_by_lines(one.mail.files, before=before, after=after, ours=unknown)
+    assert not landed_by_lines(one.mail.files, before=unknown, after=after, ours=after)
+    assert not might_have_come(one.mail.files, before=unknown, ours=unknown)
+
+
+def test_a_patch_builds_on_one_that_adds_its_file_but_not_on_braces() -> None:
+    head = "From: A <a@b>\nSubject: [PATCH] x\n\n---\ndiff --git a/a.txt b/a.txt\n"
+    new = f"{head}new file mode 100644\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n".encode()
+    adds = StackPatch("adds", "0001-x.patch", parse_mail(new))
+    here, there = [Trouble(A, None, "", "gone")], [Trouble(TreePath("b.txt"), None, "", "gone")]
+    later = patch("later", "@@ -1,2 +1,3 @@\n eight\n+half\n nine\n")
+    assert builds_on(later, adds, here)
+    assert not builds_on(later, adds, there)
+    braces = patch("braces", "@@ -1,1 +1,2 @@\n one\n+}\n")
+    on_braces = patch("on", "@@ -1,2 +1,3 @@\n }\n+half\n nine\n")
+    assert not builds_on(on_braces, braces, here)
+
+
+@pytest.mark.parametrize("status", PatchStatus)
+def test_a_patch_that_is_neither_in_the_result_nor_upstream_failed(status: PatchStatus) -> None:
+    assert status.failed is (status.value in {"conflict", "missing-blob", "untested"})
