@@ -88,3 +88,76 @@ def test_nothing_is_lost_doubled_or_put_out_of_order(ours: list[str], theirs: li
     assert sorted(names) == sorted({*ours, *theirs})
     new = [name for name in theirs if name not in ours]
     assert names == [*new, *ours]
+
+
+def how(ours: str, theirs: str, above: list[str]) -> str:
+    sides = [tuple(text.splitlines(keepends=True)) for text in (ours, "", theirs)]
+    found = joined(Region(len(above) + 1, *sides), above=above)
+    return found.how if found else ""
+
+
+def test_the_order_is_told_with_what_was_there_already() -> None:
+    theirs_first = "upstream's first, the fork's own behind them"
+    assert how(A_ENDS, B_ENDS, SWITCH) == f"both sides add to the same switch: {theirs_first}"
+    assert how(A_ENDS, B, SWITCH) == (
+        "both sides add to the same switch: the fork's own, which end, before upstream's, which fall through"
+    )
+    assert how(A + B, B, SWITCH).endswith(f"{theirs_first}; 1 of upstream's were there already")
+    assert how("    ARCH_A,\n", "    ARCH_B,\n", ENUM) == f"both sides add to the same enumeration: {theirs_first}"
+    assert how("#include <a>\n", "#include <b>\n", []) == f"both sides add to the same include list: {theirs_first}"
+    row = '    { ARCH_A, "a" },\n'
+    assert how(row, row.replace("A", "B"), TABLE) == f"both sides add to the same table: {theirs_first}"
+
+
+C, D = "    case ARCH_C:\n", "    case ARCH_D:\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "above", "expected"),
+    [
+        ("    ARCH_A,\n", "    ARCH_B,\n", ["enum arch\n", "{\n", "    ARCH_OLD,\n"], "    ARCH_B,\n    ARCH_A,\n"),
+        ("    ARCH_A,\n\n", "\n    ARCH_B,\n", ENUM, "    ARCH_B,\n    ARCH_A,\n"),
+        ("#include <a>\n\n", "\n#include <b>\n", [], "#include <b>\n#include <a>\n"),
+        (A, B, ["switch (arch) {\n", "    case ARCH_OLD: { if (x) { y(); } return 1; }\n"], B + A),
+        (f"{A}        x(); break;\n", B_ENDS, SWITCH, f"{B_ENDS}{A}        x(); break;\n"),
+        (f"{A}        {{ x(); }} break;\n", B_ENDS, SWITCH, f"{B_ENDS}{A}        {{ x(); }} break;\n"),
+        (A + C + "        return 2;\n", B, SWITCH, A + C + "        return 2;\n" + B),
+        (A_ENDS, B_ENDS + D + "        return 5;\n", SWITCH, B_ENDS + D + "        return 5;\n" + A_ENDS),
+    ],
+)
+def test_entries_are_joined_around_blank_lines_blocks_and_braces(
+    ours: str, theirs: str, above: list[str], expected: str
+) -> None:
+    assert join(ours, theirs, above) == expected
+
+
+def test_a_base_of_blank_lines_was_empty() -> None:
+    assert join(A, B, SWITCH, base="\n") == B + A
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "above"),
+    [
+        (A_ENDS, B_ENDS, ["switch (arch) {\n", "    default:\n", "\n"]),
+        (A_ENDS + C, B, SWITCH),
+        (A + A, B, SWITCH),
+        (A, B + B, SWITCH),
+        (f"{A_ENDS}}}\n", B_ENDS, SWITCH),
+        (f"{A}        {{ return 2;\n", B_ENDS, SWITCH),
+        (f"{A}        if (x) return 2;\n", B_ENDS, SWITCH),
+        (f"{A}        {{ }}\n", B_ENDS, SWITCH),
+        (f"{A}        if (x) {{ return 2; }}\n", B_ENDS, SWITCH),
+        (A, B, ["switch (arch) {\n", "    case ARCH_OLD: return 1;\n", "}\n"]),
+        ('    { 3, "a" },\n', '    { 4, "b" },\n', TABLE),
+        ("    { ARCH_A },\n", "    { ARCH_B },\n", TABLE),
+        ("    { ARCH_A : 1 },\n", "    { ARCH_B : 2 },\n", TABLE),
+        ("    f(ARCH_A, 1),\n", "    f(ARCH_B, 1),\n", TABLE),
+        ('    { ARCH_A, "a" },\n    { ARCH_C,\n', '    { ARCH_B, "b" },\n', TABLE),
+        ('    { ARCH_A, "a" },\n}\n', '    { ARCH_B, "b" },\n', TABLE),
+        ('    { ARCH_A, "a" },\n', '    { ARCH_B, "b" },\n', CALL),
+        ("    3,\n", "    4,\n", ENUM),
+        ("    ARCH_A;\n", "    ARCH_B;\n", ENUM),
+    ],
+)
+def test_what_is_no_whole_entry_or_stands_twice_is_left_to_a_person(ours: str, theirs: str, above: list[str]) -> None:
+    assert join(ours, theirs, above) is None
