@@ -13,6 +13,7 @@ import copy
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,8 @@ TREE = Path("build/mutants")
 CORE = "forkguard/core"
 PATIENCE = 240.0
 """Seconds that the tests of one module may take without a fault; with one, three times what they took and 20 more."""
+MEMORY = 4 << 30
+"""Bytes that the tests may take: a loop that a fault leaves without end must not take the machine's memory."""
 
 WIDER = {
     "integration/test_drift.py": (
@@ -278,6 +281,7 @@ def _passes(tests: list[str], *, within: float) -> bool:
 def _run(tests: list[str]) -> int:
     import pytest  # noqa: PLC0415
 
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.chdir(TREE)
     sys.path.insert(0, str(Path.cwd()))
     sys.dont_write_bytecode = True
