@@ -1,10 +1,12 @@
 """Lines that landed in another function than in upstream, and names that the fork writes otherwise."""
 
+import pytest
+
 from forkguard.core.findings import Kind, Severity
 from forkguard.core.hunks import Change, Hunk
 from forkguard.core.landing import stray_finding, strays
 from forkguard.core.names import TreePath
-from forkguard.core.own_names import own_names, with_own_names
+from forkguard.core.own_names import only_unit, own_names, unit_around, with_own_names
 
 ONE = "void one() {\n    a();\n}\n"
 TWO = "void two() {\n    a();\n}\n"
@@ -86,3 +88,37 @@ def test_members_and_calls_are_never_local_names() -> None:
     assert with_own_names(source, own_names(before=BEFORE, after=NEW, ours=OURS, known={})) == (
         b"void f(int inp) { x.cur = inp; cur(); a::cur; }\n"
     )
+
+
+def test_names_that_a_person_gave_count_everywhere_and_without_a_file_of_the_forks() -> None:
+    alone = own_names(before=BEFORE, after=NEW, ours=None, known={"g": "g2", "absent": "x"})
+    assert (alone.everywhere, alone.local, bool(alone)) == ({"g": "g2"}, {}, True)
+    both = own_names(before=BEFORE, after=NEW, ours=OURS, known={"h": "h2", "m": "m2"})
+    assert (both.everywhere, both.local) == ({"m": "m2"}, {"f": {"cur": "inp"}})
+    said = own_names(before=BEFORE, after=NEW, ours=OURS, known={"cur": "inp"})
+    assert (said.everywhere, said.local) == ({"cur": "inp"}, {})
+
+
+def test_a_function_that_stands_twice_shows_no_names() -> None:
+    assert not own_names(before=BEFORE, after=NEW + NEW, ours=OURS, known={})
+    assert not own_names(before=BEFORE, after=NEW, ours=OURS + OURS, known={})
+
+
+TWO_UNITS = b"int a;\n\nvoid f() {\n    g();\n}\nvoid h() {\n    k();\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "symbol"),
+    [(2, 5, "f"), (3, 4, "f"), (4, 5, "f"), (5, 8, "h"), (4, 6, None), (2, 2, "f"), (1, 3, None), (8, 9, None)],
+)
+def test_the_unit_around_lines_holds_them_wholly(first: int, last: int, symbol: str | None) -> None:
+    unit = unit_around(TWO_UNITS, first, last)
+    assert (unit.symbol if unit else None) == symbol
+
+
+def test_the_only_unit_of_a_name() -> None:
+    unit = only_unit(TWO_UNITS, "h")
+    assert unit is not None
+    assert unit.text.startswith(b"void h()")
+    assert only_unit(TWO_UNITS, "x") is None
+    assert only_unit(TWO_UNITS + TWO_UNITS, "h") is None
