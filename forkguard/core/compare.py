@@ -5,6 +5,7 @@ Order, white space, comments and the fork's own names for local variables make n
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from forkguard.core.pieces import Piece, PieceKind
@@ -111,23 +112,36 @@ def infer_renames(*, ours: Sequence[Piece], theirs: Sequence[Piece]) -> dict[str
     """Which local names of `theirs` the fork writes differently, from pieces that differ in names alone.
 
     A pair of names counts only with more than one witness, without a strong rival, and when the fork's name
-    is new: an exchange of two names that both sides use is a change, not a renaming.
+    is new: an exchange of two names that both sides use is a change, not a renaming. Where one side has more
+    pieces of a form than the other, which belong together is not known: they are asked where no others suffice.
     """
     our_keys, their_keys = Counter(p.key for p in ours), Counter(p.key for p in theirs)
     if our_keys == their_keys:
         return {}
     mine, yours = _by_shape(ours, their_keys), _by_shape(theirs, our_keys)
-    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    sure, every = _Votes(Counter), _Votes(Counter)
     for shape, pieces in yours.items():
-        for old, new in zip(pieces, mine.get(shape, ()), strict=False):
+        same = mine.get(shape, [])
+        for old, new in zip(pieces, same, strict=False):
             for before, after in set(zip(_names(old), _names(new), strict=False)):
-                votes[before][after] += 1
-    theirs_used = {name for piece in theirs for name in _names(piece)}
+                every[before][after] += 1
+                sure[before][after] += len(pieces) == len(same)
+    used = {name for piece in theirs for name in _names(piece)}
+    found = _elected(sure, used)
+    more = _elected(every, used)
+    return found | {a: b for a, b in more.items() if a not in found and b not in found.values()}
+
+
+_Votes = defaultdict[str, Counter[str]]
+
+
+def _elected(votes: _Votes, used: AbstractSet[str]) -> dict[str, str]:
+    """The names that enough votes agree on, but for those that would take a name in use, or the same one."""
     found = {}
     for before, counted in votes.items():
         (after, count), *rivals = counted.most_common(2)
         clear = not rivals or count > 2 * rivals[0][1]
-        if before != after and count >= _EVIDENCE and clear and after not in theirs_used:
+        if before != after and count >= _EVIDENCE and clear and after not in used:
             found[before] = after
     doubled = {name for name, times in Counter(found.values()).items() if times > 1}
     return {before: after for before, after in found.items() if after not in doubled}

@@ -135,3 +135,59 @@ def test_the_forks_own_lines_are_nothing() -> None:
 def test_a_side_without_the_unit() -> None:
     assert missing(compare(upstream=pieces_of("void f() { a(); }"), fork=(), base=())) == ["void f ( )", "a ( ) ;"]
     assert compare(upstream=(), fork=pieces_of("void f() { a(); }"), base=()).stale == ()
+
+
+def test_pieces_are_named_by_their_places() -> None:
+    result = sides(
+        upstream=["z();", "a();", "c();", "d();"],
+        fork=["z();", "ours();", "a();", "b();", "d();"],
+        base=["a();", "b();"],
+    )
+    assert [(one.piece.text, one.index) for one in result.missing] == [("c ( ) ;", 4)]
+    assert [(one.piece.text, one.index) for one in result.stale] == [("b ( ) ;", 5)]
+    assert dict(result.matched) == {0: 0, 1: 1, 2: 2, 3: 4, 5: 6}
+    absent = compare(upstream=pieces_of("void f() { a(); }"), fork=(), base=())
+    assert [(one.index, one.after, one.in_base, one.replaced) for one in absent.missing] == [
+        (0, None, False, False), (1, None, False, False),
+    ]  # fmt: skip
+
+
+def test_only_lines_of_the_forks_in_that_very_place_replace_a_missing_one() -> None:
+    base = ["a();", "b();", "c();"]
+    for fork, replaced in (
+        (["a();", "mine();", "c();"], True),
+        (["mine();", "a();", "c();"], False),
+        (["a();", "c();", "mine();"], False),
+    ):
+        (one,) = sides(upstream=base, fork=fork, base=base).missing
+        assert (one.piece.text, one.replaced) == ("b ( ) ;", replaced)
+    (last,) = sides(upstream=base, fork=["a();", "b();", "mine();"], base=base).missing
+    assert last.replaced
+
+
+def renames(theirs: list[str], ours: list[str]) -> dict[str, str]:
+    return infer_renames(ours=pieces_of(function(ours)), theirs=pieces_of(function(theirs)))
+
+
+def test_a_renaming_needs_two_witnesses_and_no_strong_rival() -> None:
+    two, three, four = ([f"{name}(cur);" for name in "abcd"[:count]] for count in (2, 3, 4))
+    assert renames(two, ["a(inp);", "b(inp);"]) == {"cur": "inp"}
+    assert renames(three, ["a(inp);", "b(inp);", "c(tmp);"]) == {}
+    assert renames(four, ["a(inp);", "b(inp);", "c(inp);", "d(tmp);"]) == {"cur": "inp"}
+    assert renames([*two, "c(old);", "d(old);"], ["a(x);", "b(x);", "c(x);", "d(x);"]) == {}
+    assert renames(two, two) == {}
+    assert renames(["a(true);", "b(true);"], ["a(false);", "b(false);"]) == {}
+    assert renames(["a(_x);", "b(_x);"], ["a(y);", "b(y);"]) == {"_x": "y"}
+
+
+def test_a_line_that_both_have_is_no_witness() -> None:
+    assert renames(["a(cur);", "a(cur);", "b(cur);"], ["a(cur);", "a(inp);", "b(inp);"]) == {"cur": "inp"}
+
+
+def test_lines_of_which_the_fork_has_fewer_do_not_outvote_those_that_pair_up() -> None:
+    lines = ["cur = norm_of(prev, 1);", "prev = norm_of(cur, 1);", "a(cur);", "b(cur, 1);"]
+    fork = ["prev = norm_of(inp, 1);", "a(inp);", "b(inp, 1);"]
+    assert renames(lines, fork) == {"cur": "inp"}
+    assert missing(sides(upstream=lines, fork=fork, base=lines)) == ["cur = norm_of ( prev , 1 ) ;"]
+    fewer = ["a(cur, 1);", "b(cur, 1);", "b(cur, 2);", "a(cur, 1); "]
+    assert renames(fewer, ["a(inp, 1);", "b(inp, 1);", "b(inp, 2);"]) == {"cur": "inp"}
