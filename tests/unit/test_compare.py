@@ -150,6 +150,10 @@ def test_pieces_are_named_by_their_places() -> None:
     assert [(one.index, one.after, one.in_base, one.replaced) for one in absent.missing] == [
         (0, None, False, False), (1, None, False, False),
     ]  # fmt: skip
+    plain = compare(
+        upstream=pieces_of("void f() { a(); b(); }"), fork=pieces_of("void f() { b(); }"), base=()
+    ).missing  # fmt: skip
+    assert [(one.piece.text, one.after and one.after.text) for one in plain] == [("a ( ) ;", "void f ( )")]
 
 
 def test_only_lines_of_the_forks_in_that_very_place_replace_a_missing_one() -> None:
