@@ -1,6 +1,7 @@
 """Receipts come from strangers: whatever a file holds, it is read as one or refused, and never passes by accident."""
 
 import copy
+import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,14 +12,20 @@ from hypothesis import strategies as st
 
 from forkguard.core.receipts import (
     BadReceipt,
+    BuildFacts,
+    Compiler,
     Link,
+    LogHash,
     check_path,
     claimed_previous,
+    head_text,
     read_compiler,
     read_head,
     read_options,
     read_receipt,
     read_sums,
+    seal,
+    sums,
 )
 from forkguard.core.server_flags import flag_set, flagged_models
 from forkguard.core.verify import ChainedReceipt, LibrariesNow, ModelNow, Question, Reason, Refused, covering
@@ -199,3 +206,71 @@ def test_cmakes_files_of_strangers(text: str) -> None:
 
 def test_reasons_have_names_of_their_own() -> None:
     assert len({str(reason) for reason in Reason}) == len(Reason)
+
+
+# -- values ------------------------------------------------------------------------------------------------
+
+BEFORE = Link("x/receipt.json", "0" * 64)
+LOGS = [LogHash("one.log", LOG, 1)]
+
+
+def test_a_receipt_is_sealed_with_its_flags_build_logs_and_the_one_before() -> None:
+    gate = json.dumps({"arms": [{"name": "one", "command": ["x", "-c", "8"]}], "build": {"profile": "old"}})
+    compiler = Compiler("CXX", "/usr/bin/c++", "GNU", "12")
+    text = seal(gate, previous=BEFORE, logs=LOGS, build=BuildFacts("cpu", (compiler,), {"GGML_X": "ON"}), job="cuda")
+    assert text.endswith("}\n")
+    sealed = json.loads(text)
+    assert {key: sealed[key] for key in ("job", "flags", "build", "logs", "previous")} == {
+        "job": "cuda",
+        "flags": [{"arm": "one", "flags": list(flag_set(["-c", "8"]).words())}],
+        "build": {
+            "profile": "cpu",
+            "compilers": [{"language": "CXX", "path": "/usr/bin/c++", "id": "GNU", "version": "12"}],
+            "options": {"GGML_X": "ON"},
+        },
+        "logs": [{"path": "one.log", "sha256": LOG, "bytes": 1}],
+        "previous": {"path": "x/receipt.json", "sha256": "0" * 64},
+    }
+    bare = json.loads(seal(gate, previous=None, logs=[], build=None, job=None))
+    assert (bare["build"], bare["previous"], bare["logs"], bare["job"]) == ({"profile": "old"}, None, [], None)
+    assert json.loads(seal("{}", previous=None, logs=[], build=None, job=None))["flags"] == []
+
+
+def test_sums_name_the_receipt_its_logs_and_the_one_before_and_are_read_back() -> None:
+    text = sums(b"{}", previous=BEFORE, logs=LOGS)
+    assert text.splitlines() == [
+        f"{hashlib.sha256(b'{}').hexdigest()}  receipt.json", f"{LOG}  one.log", f"{'0' * 64}  ../x/receipt.json",
+    ]  # fmt: skip
+    assert list(read_sums(text)) == ["receipt.json", "one.log", "../x/receipt.json"]
+    assert claimed_previous(text) == BEFORE
+    assert claimed_previous(sums(b"{}", previous=None, logs=LOGS)) is None
+    assert claimed_previous(f"{text}{'1' * 64}  ../y/receipt.json\n") is None
+    with pytest.raises(BadReceipt, match="line 2 is not a sum and a name"):
+        read_sums(f"{LOG}  one.log\n{LOG} one.log\n")
+
+
+def test_a_head_names_one_receipt() -> None:
+    assert read_head(head_text(BEFORE)) == BEFORE
+    for text in ("", head_text(BEFORE) + head_text(Link("y/receipt.json", "1" * 64))):
+        with pytest.raises(BadReceipt, match="it does not name one receipt"):
+            read_head(text)
+
+
+def test_a_compiler_may_lack_its_id_and_version_but_not_its_path() -> None:
+    path, id_ = 'set(CMAKE_C_COMPILER "/usr/bin/cc")\n', 'set(CMAKE_C_COMPILER_ID "GNU")\n'
+    assert read_compiler(path) == Compiler("C", "/usr/bin/cc", "", "")
+    assert read_compiler(path + id_) == Compiler("C", "/usr/bin/cc", "GNU", "")
+    assert read_compiler(id_) is None
+
+
+def test_a_receipt_says_what_is_wrong_with_it_and_which_was_before() -> None:
+    with pytest.raises(BadReceipt, match=r"^tree\.binary_sha256: "):
+        read_receipt(json.dumps(changed(("tree", "binary_sha256"), "x")).encode())
+    with pytest.raises(BadReceipt, match="it ended before it began"):
+        read_receipt(json.dumps(changed(("finished",), "2026-09-01T11:59:59+00:00")).encode())
+    with pytest.raises(BadReceipt, match="it says pass, and its checks do not"):
+        read_receipt(json.dumps(changed(("checks",), [])).encode())
+    at_once = read_receipt(json.dumps(changed(("finished",), DOCUMENT["started"])).encode())
+    assert (at_once.link, at_once.finished) == (None, at_once.started)
+    linked = changed(("previous",), {"path": BEFORE.path, "sha256": BEFORE.sha256})
+    assert read_receipt(json.dumps(linked).encode()).link == BEFORE
