@@ -201,3 +201,67 @@ def test_more_runs_in_one_arm_are_compared_unpaired() -> None:
     analysis = analyse(measured([10.0, 11.0, 12.0, 13.0], [20.0, 22.0, 24.0]))
     assert analysis.comparisons[0].ratio == pytest.approx(22.0 / 11.5)
     assert analysis.comparisons[0].runs == 3
+
+
+def told_of(sample: Sample, arm: MeasuredArm = BASE) -> list[str]:
+    return [one.detail for one in reasons(sample, arm=arm, ceiling=TEN)]
+
+
+def test_the_bounds_of_what_counts_are_exact() -> None:
+    assert told_of(replace(SAMPLE, prompt_evaluated=2)) == []
+    assert told_of(replace(SAMPLE, prompt_evaluated=1)) == [
+        "1 token of the prompt was evaluated: the rest came from a cache"
+    ]
+    assert told_of(replace(SAMPLE, seconds=9.0, server_seconds=4.5)) == []
+    assert told_of(replace(SAMPLE, seconds=1.5, server_seconds=0.5)) == []
+    assert told_of(replace(SAMPLE, seconds=1.51, server_seconds=0.5)) == [
+        "the server says that it took 0.50 s, and 1.51 s went by"
+    ]
+    assert told_of(replace(SAMPLE, seconds=9.0)) == []
+    (both,) = reasons(replace(SAMPLE, prompt_evaluated=0, seconds=9.0, server_seconds=1.0))
+    assert both.reasons == (Reason.CACHED_PROMPT, Reason.CLOCK)
+    first, second = both.detail.split("; ")
+    assert first == "no token of the prompt was evaluated: the rest came from a cache"
+    assert second == "the server says that it took 1.00 s, and 9.00 s went by"
+
+
+def test_runs_of_one_round_side_by_side_are_paired_whatever_their_order() -> None:
+    base = runs(BASE, [50.0, 60.0, 100.0])
+    draft = tuple(reversed(runs(DRAFT, [100.0, 120.0, 200.0])))
+    (one,) = analyse(Measurement((BASE, DRAFT), (*base, *draft))).comparisons
+    assert one.interval is not None
+    assert (one.interval.low, one.interval.high) == pytest.approx((2.0, 2.0))
+    assert (one.ratio, one.percent, one.pace, one.tasks, one.asked) == (2.0, 100.0, Pace.FASTER, ("prose",), 100)
+
+
+def test_a_length_is_compared_with_the_nearest_of_the_baselines() -> None:
+    near, far = (
+        [replace(one, asked=asked, process=f"{one.process}{asked}") for one in runs(BASE, [rate] * 3)]
+        for asked, rate in ((120, 10.0), (400, 5.0))
+    )
+    (one,) = analyse(Measurement((BASE, DRAFT), (*far, *near, *runs(DRAFT, [12.0] * 3)))).comparisons
+    assert one.ratio == pytest.approx(1.2)
+
+
+def test_what_could_not_be_compared_is_named_beside_what_could() -> None:
+    samples = (
+        *runs(BASE, [10.0] * 3), *runs(DRAFT, [12.0] * 3),
+        *runs(BASE, [10.0] * 3, task="code"), *runs(DRAFT, [40.0] * 3, task="code", tokens=50),
+        *runs(DRAFT, [40.0] * 3, task="alone"),
+    )  # fmt: skip
+    analysis = analyse(Measurement((BASE, DRAFT), samples))
+    (whole,) = analysis.overall
+    assert whole.ratio == pytest.approx(1.2)
+    assert (whole.tasks, whole.runs) == (("prose",), 3)
+    assert whole.left_out == ("alone at 100 tokens", "code at 50 tokens")
+    assert [one.why for one in analysis.comparisons] == ["", "50 tokens against a baseline of 100"]
+
+
+def test_a_cell_sums_its_drafts_and_marks_a_wide_spread() -> None:
+    drafted = runs(DRAFT, [10.0, 11.0, 10.5], drafted=60, accepted=45)
+    cell = analyse(Measurement((BASE, DRAFT), (*runs(BASE, [10.0] * 3), *drafted))).of_arm("draft-3")[0]
+    assert (cell.drafted, cell.accepted, cell.acceptance, cell.median) == (180, 135, 0.75, 10.5)
+    assert cell.spread == pytest.approx(0.1)
+    assert cell.rounds == (1, 2, 3)
+    wide = analyse(measured([10.0, 11.2, 10.5], [10.0] * 3)).of_arm("no-draft")[0]
+    assert (wide.wide, wide.acceptance) == (True, None)
