@@ -113,3 +113,23 @@ def test_a_clock_that_went_backwards_hides_no_night() -> None:
     nights = [night(9, NightVerdict.GREEN, ""), night(5)]
     now = streak(nights, started="2026-09-04T03:00:00Z", verdict=NightVerdict.RED, story="s")
     assert (now.days_red, now.repeats) == (2, 1)
+
+
+def test_a_day_is_one_of_utc_and_another_story_ends_the_repeats() -> None:
+    late = replace(night(2), started="2026-09-02T23:30:00-02:00")
+    now = streak([late], started="2026-09-03T01:00:00Z", verdict=NightVerdict.RED, story="s")
+    assert (now.days_red, now.repeats) == (1, 1)
+    mixed = [night(1), night(2, story="other"), night(3)]
+    now = streak(mixed, started="2026-09-04T03:00:00Z", verdict=NightVerdict.RED, story="s")
+    assert (now.days_red, now.repeats) == (4, 1)
+
+
+def test_a_record_is_one_readable_document_and_a_story_sixteen_digits() -> None:
+    text = write_night(replace(FULL, reason="größer"))
+    assert text.startswith('{\n  "schema": "forkguard/nightly@1",\n')
+    assert text.endswith("}\n")
+    assert '"größer"' in text
+    assert len(story_of(NightVerdict.RED, ["x"])) == 16
+    assert night_schema()["$id"] == "forkguard/nightly@1"
+    with pytest.raises(BadNight, match="this is no forkguard/nightly@1"):
+        read_night("[]")
