@@ -14,6 +14,7 @@ from forkguard.core.gate import (
     Failure,
     GateSettings,
     GateStage,
+    LoadFault,
     NotRun,
     ServerEnd,
     Side,
@@ -23,6 +24,7 @@ from forkguard.core.gate import (
 )
 from forkguard.core.gatechecks import fallback, judge, liveness
 from forkguard.core.gatecrash import crash
+from forkguard.core.gateload import told_load
 from forkguard.core.logfacts import Fallback
 from forkguard.core.prompts import Prompt
 from forkguard.core.serverlog import parse
@@ -134,6 +136,17 @@ def test_a_crash_is_shown_with_all_that_is_known_of_it() -> None:
             "after": ["no lid"], "frames": ["cook"], "load": None, "culprit": None, "log": "x.log",
         },
     )  # fmt: skip
+
+
+def test_a_load_error_is_shown_with_all_that_names_it() -> None:
+    load = LoadFault("tensor-count", "x", 3, 2, model="/m/t.gguf", claimed=("a",), unclaimed=("b",), known_as=("c",))
+    trouble = Trouble(Failure.LOAD_ERROR, GateStage.LOAD, "wrong number", exit_code=1, load=load)
+    check = crash([arm(plan(), trouble=trouble)], [], [])
+    assert check.detail == f"draft-3: load-error while loading: wrong number; {told_load(load)} (with the draft)"
+    assert (check.evidence[0]["exit_code"], check.evidence[0]["load"]) == (1, {
+        "problem": "tensor-count", "subject": "x", "expected": 3, "got": 2, "model": "/m/t.gguf",
+        "unclaimed": ["b"], "known_as": ["c"],
+    })  # fmt: skip
 
 
 @pytest.mark.parametrize(

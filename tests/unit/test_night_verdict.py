@@ -131,3 +131,10 @@ def test_a_green_night_says_what_was_done_and_the_first_that_was_left_out() -> N
     assert judged(no_gate, no_build).reason == "0 patches on master; nothing is built"
     assert judged(no_gate).reason == "0 patches on master; nothing is gated"
     assert judged(step(NightStep.FETCH, Outcome.SKIPPED, "as it was")).reason == "0 patches on master"
+
+
+def test_every_red_check_of_a_gate_is_named() -> None:
+    checks = (NightCheck("crash", "fail", "abort"), NightCheck("liveness", "pass"), NightCheck("quality", "fail"))
+    found = judged(gates=(NightGate("lfm2", "fail", "r", checks), RED_GATE))
+    assert found.reason == "the gate of lfm2 is red (crash, quality); the gate of lfm2 is red (crash)"
+    assert found.parts == ("gate lfm2 crash abort", "gate lfm2 quality None", "gate lfm2 crash abort")
