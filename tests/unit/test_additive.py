@@ -116,6 +116,12 @@ C, D = "    case ARCH_C:\n", "    case ARCH_D:\n"
     ("ours", "theirs", "above", "expected"),
     [
         ("    ARCH_A,\n", "    ARCH_B,\n", ["enum arch\n", "{\n", "    ARCH_OLD,\n"], "    ARCH_B,\n    ARCH_A,\n"),
+        (
+            '    { ARCH_A, "a" },\n',
+            '    { ARCH_B, "b" },\n',
+            ["static const std::map<int, const char *> NAMES =\n", "{\n"],
+            '    { ARCH_B, "b" },\n    { ARCH_A, "a" },\n',
+        ),
         ("    ARCH_A,\n\n", "\n    ARCH_B,\n", ENUM, "    ARCH_B,\n    ARCH_A,\n"),
         ("#include <a>\n\n", "\n#include <b>\n", [], "#include <b>\n#include <a>\n"),
         (A, B, ["switch (arch) {\n", "    case ARCH_OLD: { if (x) { y(); } return 1; }\n"], B + A),
@@ -129,6 +135,14 @@ def test_entries_are_joined_around_blank_lines_blocks_and_braces(
     ours: str, theirs: str, above: list[str], expected: str
 ) -> None:
     assert join(ours, theirs, above) == expected
+
+
+def test_bytes_that_are_no_utf_8_are_joined_like_others() -> None:
+    odd = "    // \udcff\n"
+    ends = f"{A}{odd}        return 2;\n"
+    assert join(ends, B_ENDS, [*SWITCH, odd]) == B_ENDS + ends
+    row = '    { ARCH_A, "\udcff" },\n'
+    assert join(row, '    { ARCH_B, "b" },\n', [*TABLE, odd]) == '    { ARCH_B, "b" },\n' + row
 
 
 def test_a_base_of_blank_lines_was_empty() -> None:
