@@ -104,4 +104,4 @@ def record(results: Mapping[str, Measured], *, baseline: Path, page: Path) -> No
     head = ["| what | seconds | against | seconds | ratio | aim |", "|---|---|---|---|---|---|"]
     text = page.read_text()
     start, end = text.index(_BEGIN) + len(_BEGIN), text.index(_END)
-    page.write_text("\n".join([text[:start], *head, *rows, text[end:]]))
+    page.write_text("\n".join([text[:start], "", *head, *rows, "", text[end:]]))
