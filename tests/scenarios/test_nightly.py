@@ -9,21 +9,11 @@ import pytest
 from forkguard.cli import status as status_command
 from tests.support.hook import hook
 from tests.support.mini_llama import draft_support
-from tests.support.nights import BRANCH, Nights, copy_nights, detail, new_nights, outcomes
+from tests.support.nights import BRANCH, Nights, detail, outcomes
 from tests.support.stacks import NOTES, held, notes
 
 STEPS = ["fetch", "target", "coverage", "recheck", "drift", "replay", "candidate", "build", "gate", "push"]
 LOOKS = dict.fromkeys(STEPS[:7], "done")
-
-
-@pytest.fixture(scope="module")
-def _first(tmp_path_factory: pytest.TempPathFactory) -> Nights:
-    return new_nights(tmp_path_factory.mktemp("nights"))
-
-
-@pytest.fixture
-def nights(_first: Nights, tmp_path: Path) -> Nights:
-    return copy_nights(_first, tmp_path)
 
 
 def test_a_green_night_leaves_a_candidate_and_nothing_else(nights: Nights) -> None:

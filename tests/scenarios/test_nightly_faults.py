@@ -15,20 +15,10 @@ from forkguard.core.replay import StackPatch
 from forkguard.ports import PatchsetStore
 from forkguard.workflows import nightly_looks
 from forkguard.workflows.replay import read_patches
-from tests.support.nights import Nights, copy_nights, detail, new_nights, outcomes
+from tests.support.nights import Nights, detail, outcomes
 from tests.support.repos import frozen_environment
 from tests.support.small_disk import fill, small_disk
 from tests.support.stacks import NOTES, SCHEMAS, notes
-
-
-@pytest.fixture(scope="module")
-def _first(tmp_path_factory: pytest.TempPathFactory) -> Nights:
-    return new_nights(tmp_path_factory.mktemp("nights"))
-
-
-@pytest.fixture
-def nights(_first: Nights, tmp_path: Path) -> Nights:
-    return copy_nights(_first, tmp_path)
 
 
 def test_a_night_killed_at_any_write_is_told_and_the_next_one_is_whole(nights: Nights) -> None:
