@@ -4,8 +4,10 @@ A bare repository of forkguard's own lends its (empty) configuration; objects ar
 the fork's store. So no filter, merge driver or hook of anybody runs, and results depend on objects alone.
 """
 
+import contextlib
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -49,18 +51,30 @@ class Workbench:
         shallow = fork.git_dir / "shallow"
         if shallow.exists():
             self._env["GIT_SHALLOW_FILE"] = str(shallow)
+        self._make(folder, form)
+
+    def _make(self, folder: Path, form: str) -> None:
+        """Make the bare repository where it is not there: beside its place, then moved in when whole.
+
+        `git init` in place would be simpler, but of two at once one fails on the other's lock, and a lock that a
+        killed one left would stop every later run.
+        """
+        if (self._home / "HEAD").is_file():
+            return
         folder.mkdir(parents=True, exist_ok=True)
         own = {key: value for key, value in self._env.items() if key.startswith(("GIT_CONFIG", "GIT_ATTR"))}
-        fork.run(
-            "init",
-            "--quiet",
-            "--bare",
-            "--template=",
-            f"--object-format={form}",
-            str(self._home),
-            cwd=folder,
-            env=own,
-        )
+        with tempfile.TemporaryDirectory(prefix=f".{self._home.name}-", dir=folder) as work:
+            made = Path(work) / self._home.name
+            words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(made))
+            self._fork.run(*words, cwd=folder, env=own)
+            with contextlib.suppress(OSError):  # another run may have been quicker
+                made.rename(self._home)
+        if not (self._home / "HEAD").is_file():
+            raise CouldNotWork(
+                "forkguard's own repository cannot be made: something else is in its place",
+                where=str(self._home),
+                hint=f"rm -r {shlex.quote(str(self._home))}  (nothing of yours is in it)",
+            )
 
     def _git(
         self, *words: str, stdin: bytes | None = None, allowed: Sequence[int] = (0,), index: Path | None = None

@@ -1,5 +1,6 @@
 """Merging beside the fork, on real git."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,41 @@ def test_only_checkouts_in_its_own_folder_are_removed(folder: GitFolder, tmp_pat
     with pytest.raises(CouldNotWork):
         Worktrees(GitRepository(folder.path), tmp_path / "cache").close(folder.path)
     assert (folder.path / "a.txt").exists()
+
+
+def test_a_bench_is_made_by_many_at_once(folder: GitFolder, tmp_path: Path) -> None:
+    repo = GitRepository(folder.path)
+    made: list[Path] = []
+    start = threading.Barrier(8)
+
+    def make() -> None:
+        start.wait()
+        made.append(Workbench(repo, tmp_path / "cache").place[0])
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert made == [tmp_path / "cache" / "bench-sha1.git"] * 8
+    assert [entry.name for entry in (tmp_path / "cache").iterdir()] == ["bench-sha1.git"]
+
+
+def test_a_lock_that_a_killed_git_left_stops_no_bench(folder: GitFolder, tmp_path: Path) -> None:
+    home, _ = bench_of(folder, tmp_path).place
+    (home / "config.lock").touch()
+
+    assert bench_of(folder, tmp_path).put_blob(b"1\n") == folder.git("hash-object", "--stdin", stdin="1\n")
+
+
+def test_what_is_in_the_place_of_a_bench_is_named(folder: GitFolder, tmp_path: Path) -> None:
+    place = tmp_path / "cache" / "bench-sha1.git"
+    place.mkdir(parents=True)
+    (place / "notes.txt").touch()
+
+    with pytest.raises(CouldNotWork, match="something else is in its place") as caught:
+        bench_of(folder, tmp_path)
+
+    assert caught.value.where == str(place)
+    assert caught.value.hint.startswith(f"rm -r {place}")
