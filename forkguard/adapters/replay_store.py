@@ -1,8 +1,9 @@
 """What a replay reads of the fork's objects and the commits that it makes, a handful of git processes in all."""
 
+import contextlib
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from forkguard.adapters.files import locked
@@ -35,6 +36,14 @@ class ReplayStore:
     def _git(self, *words: str, stdin: bytes | None = None, allowed: Sequence[int] = (0,)) -> tuple[int, bytes]:
         status, out, _ = self._repo.run(*words, stdin=stdin, allowed=allowed, env=self._env, cwd=self._home)
         return status, out
+
+    @contextlib.contextmanager
+    def _writing(self, purpose: str) -> Iterator[None]:
+        """Write branches of `home`, one run at a time; locks that a killed git left on them are removed."""
+        with locked(self._home / "replay.lock", purpose=purpose, wait=_WAIT):
+            for lock in (self._home / "refs/heads").rglob("*.lock"):
+                lock.unlink(missing_ok=True)
+            yield
 
     def entries(self, commit: CommitHash, paths: Iterable[TreePath]) -> dict[TreePath, TreeEntry]:
         """The files and folders at these paths, as far as the commit has them."""
@@ -94,7 +103,7 @@ class ReplayStore:
     def bundle(self, base: CommitHash, tip: CommitHash, *, branch: str) -> bytes:
         """A git bundle of base..tip that carries it as the branch of this name."""
         ref = f"refs/heads/{branch}"
-        with locked(self._home / "replay.lock", purpose="making a bundle", wait=_WAIT):
+        with self._writing("making a bundle"):
             self._git("update-ref", ref, tip)
             return self._git("bundle", "create", "--quiet", "-", f"^{base}", ref)[1]
 
@@ -131,7 +140,7 @@ class ReplayStore:
         feed.append(b"done\n")
         with (
             tempfile.TemporaryDirectory(prefix="forkguard-marks-") as folder,
-            locked(self._home / "replay.lock", purpose="making the commits of a replay", wait=_WAIT),
+            self._writing("making the commits of a replay"),
         ):
             marks = Path(folder) / "marks"
             self._git(
