@@ -1,18 +1,19 @@
 """The `forkguard` program: the group of verbs, and the one boundary where errors become exit codes."""
 
+import errno
+import io
 import os
 import signal
 import sys
 import tempfile
 import traceback
-from pathlib import Path
 
 import click
 
 from forkguard import __version__
 from forkguard.cli.github_log import commands_stopped
 from forkguard.cli.groups import LazyGroup
-from forkguard.errors import ExitCode, ForkguardError
+from forkguard.errors import CouldNotWork, ExitCode, ForkguardError
 from forkguard.reports.plain import printable
 
 VERBS = {
@@ -32,6 +33,20 @@ VERBS = {
     "demo": "The whole loop on real llama.cpp sources from the Python package index.",
 }
 """Each verb is `forkguard.cli.<verb>:command`; the summaries live here so that --help imports none of them."""
+
+_ROOM = "make room on that disk, then the same command again; df -h  shows which is full"
+_RIGHTS = "give this user the right to it, then the same command again; ls -ld  shows whose it is"
+_SURROUNDINGS = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: "this disk is read-only; name another folder for the map, or for [defaults] cache and trees in it",
+    errno.EIO: "the disk fails; dmesg  says more",
+    errno.EMFILE: "ulimit -n 4096  allows more open files; then the same command again",
+    errno.ENOMEM: "free memory, then the same command again",
+}
+"""What the machine may refuse anywhere, which is no bug of ours, and what to type next."""
 
 
 @click.group(
@@ -56,6 +71,8 @@ def main() -> None:
 def run() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _raise_interrupt)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a letter costs nobody the result
     with commands_stopped():
         status = invoke(sys.argv[1:])
     sys.exit(status)
@@ -76,9 +93,8 @@ def invoke(arguments: list[str]) -> int:
     except ForkguardError as error:
         tell(error)
         return int(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.CLEAN)
+    except OSError as error:
+        return _refused(error)
     except Exception as error:  # noqa: BLE001  (the boundary: whatever else comes here is our bug)
         return _bug(error)
     return int(result) if isinstance(result, int) else int(ExitCode.CLEAN)
@@ -102,13 +118,32 @@ def _raise_interrupt(number: int, frame: object) -> None:  # noqa: ARG001
     raise KeyboardInterrupt
 
 
+def _refused(error: OSError) -> int:
+    """What the machine did not let us do."""
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.COULD_NOT)  # who read the result is gone, and it may have been no pass
+    hint = _SURROUNDINGS.get(error.errno or 0)
+    if hint is None:
+        return _bug(error)
+    tell(CouldNotWork(error.strerror or str(error), where=str(error.filename or ""), hint=hint))
+    return int(ExitCode.COULD_NOT)
+
+
 def _bug(error: Exception) -> int:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="forkguard-bug-", suffix=".log", delete=False, encoding="utf-8"
-    ) as log:
-        log.write(f"forkguard {__version__}, Python {sys.version}\n")
-        log.write("".join(traceback.format_exception(error)))
+    details = f"forkguard {__version__}, Python {sys.version}\n" + "".join(traceback.format_exception(error))
     click.echo(f"forkguard: a bug in forkguard: {_plain(f'{type(error).__name__}: {error}')}", err=True)
-    click.echo(f"  where: {Path(log.name)} holds the details", err=True)
-    click.echo("  next:  please report it with that file", err=True)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="forkguard-bug-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as log:
+            log.write(details)
+    except OSError as full:
+        click.echo(f"  where: {_plain(details)}", err=True)
+        click.echo(
+            f"  next:  please report it with these lines; no file could be written ({full.strerror})", err=True
+        )
+    else:
+        click.echo(f"  where: {log.name} holds the details", err=True)
+        click.echo("  next:  please report it with that file", err=True)
     return int(ExitCode.BUG)
