@@ -10,6 +10,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from forkguard.reports.plain import printable
+
 _BAR_WIDTH = 20
 _PAUSE = 30.0
 
@@ -25,7 +27,8 @@ class ConsoleTalk:
     """`forkguard.ports.Talk` on stderr. Use it in a `with`, so that a bar never outlives the work.
 
     Notes are always written. Steps are written with `verbose`; on a terminal with colour each has a bar. Where there
-    are no bars, a step that lasts tells how far it is every `_PAUSE` seconds. `clock` tells seconds.
+    are no bars, a step that lasts tells how far it is every `_PAUSE` seconds. `clock` tells seconds. Words of
+    strangers come without terminal escapes.
     """
 
     def __init__(
@@ -55,16 +58,17 @@ class ConsoleTalk:
         """A named step begins; the bar of the step before it goes."""
         self.rest()
         if self._verbose:
-            self._console.print(f"-- {message}", style="bold", markup=False)
+            self._console.print(f"-- {printable(message)}", style="bold", markup=False)
         self._told = self._clock()
         self.progress(0, 0, message)
 
     def note(self, message: str) -> None:
         """Something worth knowing that is no finding."""
-        self._console.print(message, markup=False)
+        self._console.print("\n".join(map(printable, message.splitlines())), markup=False)
 
     def progress(self, done: int, total: int, message: str) -> None:
         """Draw `done` of `total` (0: not known) of the current step; off a terminal a line now and then."""
+        message = printable(message)
         if not self._bars:
             self._tell_slowly(message)
             return

@@ -24,6 +24,7 @@ from forkguard.core.gate import (
 from forkguard.core.gatecrash import load_values
 from forkguard.core.gatetests import UpstreamTests
 from forkguard.reports import performance
+from forkguard.reports.plain import printable
 
 SCHEMA = "forkguard/gate@1"
 
@@ -331,5 +332,5 @@ def _log_of(report: GateReport, evidence: Mapping[str, object]) -> str | None:
 
 def _safe(line: str) -> str:
     """No control character reaches the terminal, whatever a log or a model file held."""
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line.rstrip())
+    shown = printable(line.rstrip())
     return shown if len(shown) <= 2 * _LINE_LENGTH else shown[: 2 * _LINE_LENGTH] + " …"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from forkguard.core.gate import Verdict
 from forkguard.core.matrix import Job, JobResult, MergeReport
+from forkguard.reports.plain import printable
 
 MATRIX_SCHEMA = "forkguard/matrix@1"
 MERGE_SCHEMA = "forkguard/gate-merge@1"
@@ -76,6 +77,4 @@ def merge_text(report: MergeReport) -> str:
     again = next((result.job.id for result in report.results if result.verdict is not Verdict.PASS), None)
     if again is not None:
         lines += ["", f"next: forkguard gate --job {again}"]
-    return "".join(
-        "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) + "\n" for line in lines
-    )
+    return "".join(f"{printable(line)}\n" for line in lines)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from forkguard.core.verify import Judged, VerifyReport, span
+from forkguard.reports.plain import counted, printable
 
 SCHEMA = "forkguard/verify@1"
 _SHORT = 12
@@ -78,9 +79,9 @@ def _covered(report: VerifyReport) -> list[str]:
     archs = ", ".join(dict.fromkeys(judged.receipt.arch for judged in report.judged))
     more = f" and {len(report.judged) - 1} more" if len(report.judged) > 1 else ""
     commit = f", commit {receipt.tree.commit[:_SHORT]}" if receipt.tree.commit else ""
-    libraries = _count(len(receipt.tree.libraries), "library", "libraries")
-    compared = [libraries, "environment", _count(len(receipt.logs), "log", "logs")]
-    compared += [_count(len(question.models), "model", "models")] if question.models else []
+    libraries = counted(len(receipt.tree.libraries), "library", "libraries")
+    compared = [libraries, "environment", counted(len(receipt.logs), "log", "logs")]
+    compared += [counted(len(question.models), "model", "models")] if question.models else []
     compared += ["flags"] if question.flags is not None else []
     compared += [f"signature of {newest.signer}"] if newest.signer is not None else []
     without = f"; not compared: {', '.join(_not_compared(report))}" if _not_compared(report) else ""
@@ -101,10 +102,6 @@ def _not_compared(report: VerifyReport) -> Sequence[str]:
     return left
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
 def _safe(line: str) -> str:
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    shown = printable(line)
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + " …"

@@ -116,3 +116,21 @@ def test_off_a_terminal_a_step_that_lasts_tells_how_far_it_is_every_half_minute(
         for done in (10, 20, 30, 40, 50):
             talk.progress(done, 100, f"building {done}/100")
     assert err.getvalue() == "building 20/100\nbuilding 50/100\n"
+
+
+def test_no_words_of_strangers_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = on_terminal(monkeypatch)
+    with ConsoleTalk(color=False, verbose=True) as talk:
+        talk.step("reading \x1b]0;owned\x07")
+        talk.note("two\x1b[2J\n  lines\r")
+    assert stream.getvalue().splitlines() == [
+        "-- reading \N{REPLACEMENT CHARACTER}]0;owned\N{REPLACEMENT CHARACTER}",
+        "two\N{REPLACEMENT CHARACTER}[2J",
+        "  lines",
+    ]
+    shown = io.StringIO()
+    seconds = iter([0.0, 0.0, 0.0, 60.0])
+    with contextlib.redirect_stderr(shown), ConsoleTalk(clock=lambda: next(seconds)) as talk:
+        talk.step("a")
+        talk.progress(1, 2, "at \x1b[31mred")
+    assert shown.getvalue() == "at \N{REPLACEMENT CHARACTER}[31mred\n"
