@@ -4,30 +4,25 @@ Only the diff decides what a patch does; header fields, a diffstat and what come
 passed over, as `git am` does.
 """
 
-import email.utils
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from email.errors import MessageError
-from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
 
 from forkguard.core.hunks import FileChange, FileKind, Hunk, changes_of, lines_of
+from forkguard.core.mails import author_of, fields_of, message_of, split_said
 from forkguard.core.names import BlobHash, CommitHash, TreePath
 from forkguard.errors import CouldNotWork
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
 _INDEX = re.compile(r"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?")
 _ENVELOPE = re.compile(rb"From ([0-9a-f]{40}(?:[0-9a-f]{24})?) ")
-_BODY_END = re.compile(rb"^(?:---[ \t]*$|---? |diff --git |Index: )", re.MULTILINE)
-_BRACKETS = re.compile(r"^(?:\s*\[[^\]]*\])+\s*")
+_BODY_END = re.compile(rb"^(?:---[ \t]*$|--- \S|diff -|Index: )", re.MULTILINE)
 _PLAIN = re.compile(rb"^--- (.+)\n\+\+\+ (.+)\n(?=@@ -(\S+) \+(\S+) @@)", re.MULTILINE)
 _GIT_FOLDER = re.compile(r"\.git[. ]*|git~1", re.IGNORECASE)
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
-_FARTHEST = 14 * 60
-"""Minutes between universal time and any zone."""
 NO_BLOB = BlobHash("0" * 40)
 
 
@@ -39,7 +34,8 @@ class NotAPatch(CouldNotWork):
 class PatchMail:
     """One patch. `author` is raw (name, address, seconds, zone); `origin` the commit that its first line names.
 
-    `base` is the commit of its `base-commit:` line. In `files`, blobs may be abbreviated ids, and
+    `headers` are the fields of its header and of the first lines of its message. `base` is the commit of its
+    `base-commit:` line. In `files`, blobs may be abbreviated ids, and
     `sections` are the raw diffs of the binary files by path.
     """
 
@@ -66,8 +62,11 @@ class PatchMail:
 def parse_mail(content: bytes, *, strip: int = 1) -> PatchMail:
     """Read a patch; `strip` is how many leading folders a diff that git did not make has in its paths.
 
-    Raises `NotAPatch` where there is no diff in it, or a broken one.
+    A mail of which every line ends in CRLF got that on its way, as `git am` takes it. Raises `NotAPatch` where there
+    is no diff in it, or a broken one.
     """
+    if content.count(b"\n") == content.count(b"\r\n"):
+        content = content.replace(b"\r\n", b"\n")
     envelope = _ENVELOPE.match(content)
     head = content.split(b"\n", 1)[1] if content.startswith(b"From ") and b"\n" in content else content
     mail = BytesParser().parsebytes(head)
@@ -76,12 +75,13 @@ def parse_mail(content: bytes, *, strip: int = 1) -> PatchMail:
     files, sections = parse_patch(diff)
     if not files:
         raise NotAPatch("there is no diff in this mail", hint="give a patch as git format-patch writes it")
-    headers = {name: _decoded(str(value)) for name, value in mail.items()}
+    own, text = split_said(said, charset=mail.get_content_charset())
+    headers = fields_of(mail) | own
     base = re.search(rb"^base-commit: ([0-9a-f]{40,64})$", diff, re.MULTILINE)
     return PatchMail(
         CommitHash(envelope[1].decode()) if envelope else None,
-        _author(headers),
-        _message(headers, said),
+        author_of(headers),
+        message_of(headers, text),
         headers,
         CommitHash(base[1].decode()) if base else None,
         diff,
@@ -103,42 +103,6 @@ def _split(body: bytes) -> tuple[bytes, bytes]:
     said = body[: end.start()] if end else b""
     start = re.search(rb"^diff --git ", body, re.MULTILINE)
     return said, body[start.start() :] if start else b""
-
-
-def _decoded(value: str) -> str:
-    raw = re.sub(r"\s*\n\s+", " ", value)
-    try:
-        return str(make_header(decode_header(raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))))
-    except (MessageError, LookupError, ValueError):
-        return raw
-
-
-def _author(headers: Mapping[str, str]) -> bytes:
-    try:
-        name, address = email.utils.parseaddr(headers.get("From", ""))
-    except RecursionError:  # brackets in brackets
-        name, address = "", ""
-    seconds, minutes = _moment(headers.get("Date", ""))
-    zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
-    who = re.sub(r"[<>\n\0]", "", name or address or "unknown").strip()
-    where = re.sub(r"[<>\s\0]", "", address)
-    return f"{who} <{where}> {seconds} {zone}".encode("utf-8", "replace")
-
-
-def _moment(date: str) -> tuple[int, int]:
-    """Seconds since 1970 and the zone's minutes; what is no date, or none that git can hold, is the beginning."""
-    try:
-        when = email.utils.parsedate_tz(date)
-        seconds, minutes = (email.utils.mktime_tz(when), (when[9] or 0) // 60) if when else (0, 0)
-    except (ValueError, OverflowError, TypeError):
-        return 0, 0
-    return (seconds, minutes) if 0 <= seconds < 1 << 40 and abs(minutes) <= _FARTHEST else (0, 0)
-
-
-def _message(headers: Mapping[str, str], said: bytes) -> bytes:
-    subject = _BRACKETS.sub("", headers.get("Subject", "")).strip() or "(no subject)"
-    text = said.decode("utf-8", "replace").replace("\0", "").strip("\n").rstrip()
-    return (subject + (f"\n\n{text}" if text else "") + "\n").encode("utf-8", "replace")
 
 
 # -- the diff --------------------------------------------------------------------------------------------

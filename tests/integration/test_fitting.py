@@ -164,3 +164,50 @@ def test_no_hunk_takes_lines_that_another_one_wrote(tmp_path: Path) -> None:
     hunks = "@@ -2,3 +2,4 @@\n p\n+new\n q\n r\n@@ -9,3 +10,4 @@\n q\n r\n+more\n s\n"
 
     assert hand_made(tmp_path, ours, hunks) == (False, None, None)
+
+
+PLAIN = b"From: A <a@b.c>\nDate: Mon, 1 Jun 2026 12:00:00 +0200\nSubject: [PATCH] s\n"
+CHANGE = (
+    b"---\n a.txt | 2 +-\n\ndiff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n-- \n2.40\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (PLAIN, b"From: Real, Author <real@x.org>\n\nwhy\n"),
+        (PLAIN, b"\nFrom: A\n B <real@x.org>\nDate: Tue, 2 Jun 2026 12:00:00 +0000\nSubject: other\nwhy\n"),
+        (PLAIN, b"why\n\nFrom: not at the beginning\n"),
+        (PLAIN, b"Subject: one\nSubject: two\n"),
+        (PLAIN, b"first\n\n-- a remark behind dashes\nlast\n"),
+        (PLAIN, b"first\n---- a line\nlast\n"),
+        (PLAIN, b"first\n--- \nleft out\n"),
+        (PLAIN, b"first\ndiff -u as somebody typed it\nleft out\n"),
+        (PLAIN.replace(b"A <", b"=?UTF-8?q?M=C3=BCller=2C=20J=C3=B6rg?= <"), b""),
+        (PLAIN.replace(b"A <", b"=?UTF-8?q?J=C3=B6rg?=\n =?UTF-8?q?=20M=C3=BCller?= <"), b""),
+        (PLAIN.replace(b"A <", b'"Otter, Ada (\\"ada\\")" <'), b""),
+        (PLAIN.replace(b"A <a@b.c>", b"a@b.c (Ada Otter)"), b""),
+        (PLAIN.replace(b"A <a@b.c>", b"a@b.c"), b""),
+        (PLAIN.replace(b"A <", "José <".encode()).replace(b"] s", "] größer".encode()), "größer\n".encode()),
+        (PLAIN.replace(b"From:", b"from:").replace(b"Subject:", b"SUBJECT:").replace(b"Date:", b"date:"), b"why\n"),
+        (PLAIN.replace(b"[PATCH]", b"Re: [PATCH 1/2] [server]"), b"why\n"),
+        (PLAIN + b"Content-Type: text/plain; charset=ISO-8859-1\n", b"gr\xf6\xdfer\n"),
+        (PLAIN, b"gr\xf6\xdfer\n"),
+    ],
+)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_strangers_mail_says_what_git_am_takes_from_it(
+    tmp_path: Path, head: bytes, said: bytes, end: bytes
+) -> None:
+    repo = new_repository(tmp_path / "one")
+    repo.commit("first", {"a.txt": "a\n"})
+    mail = (head + b"\n" + said + CHANGE).replace(b"\n", end)
+    assert git(repo.path, "am", "-q", stdin=mail).returncode == 0
+    raw = git(repo.path, "cat-file", "commit", "HEAD").stdout
+
+    read = parse_mail(mail)
+
+    assert b"\nauthor %s\n" % read.author in raw
+    assert raw.split(b"\n\n", 1)[1] == read.message
+    made = try_patch(read.files, {A: Version("100644", b"a\n")}).files[A]
+    assert made == Version("100644", b"b\n")
