@@ -100,12 +100,11 @@ def _decide(
     if worse:
         why = f"{worse[0].told()}, on a busy box: measure again on a quiet one"
         return SpeedClass.BUSY, Verdict.INCONCLUSIVE, why
-    decided = [one for one in analysis.overall if one.pace is not Pace.NOT_COMPARABLE]
-    open_ = [one for one in decided if one.pace is not Pace.FASTER and one.ratio < 1.0]
+    open_ = [one for one in analysis.overall if one.pace is not Pace.FASTER and one.ratio < 1.0]
     if open_:
         return SpeedClass.NOT_FASTER, Verdict.INCONCLUSIVE, "; ".join(f"{tell(one)}: undecided" for one in open_)
-    kind = SpeedClass.FASTER if all(one.pace is Pace.FASTER for one in decided) else SpeedClass.NO_DIFFERENCE
-    return kind, Verdict.PASS, "; ".join(tell(one) for one in decided)
+    kind = SpeedClass.FASTER if all(one.pace is Pace.FASTER for one in analysis.overall) else SpeedClass.NO_DIFFERENCE
+    return kind, Verdict.PASS, "; ".join(tell(one) for one in analysis.overall)
 
 
 def _doubt(analysis: Analysis, settings: PerformanceSettings) -> tuple[SpeedClass, str] | None:
@@ -127,11 +126,13 @@ def _doubt(analysis: Analysis, settings: PerformanceSettings) -> tuple[SpeedClas
     few = _few(analysis, settings)
     if few:
         return SpeedClass.TOO_FEW, few
-    compared = {one.arm for one in analysis.overall if one.pace is not Pace.NOT_COMPARABLE}
-    other = [one for one in analysis.overall if one.arm not in compared]
-    if not compared or any(arm.name not in {one.arm for one in analysis.overall} for arm in drafting):
-        what = tell(other[0]) if other else "an arm shares no task with the baseline"
-        return SpeedClass.NOT_COMPARABLE, what
+    other = next((one for one in analysis.overall if one.pace is Pace.NOT_COMPARABLE), None)
+    if other is not None:
+        return SpeedClass.NOT_COMPARABLE, tell(other)
+    known = {one.arm for one in analysis.overall}
+    alone = next((arm.name for arm in drafting if arm.name not in known), None)
+    if alone is not None:
+        return SpeedClass.NOT_COMPARABLE, f"{alone} shares no task with the baseline"
     return None
 
 

@@ -16,6 +16,8 @@ from forkguard.errors import UsageProblem
 
 _P = 0.05
 _SMALL = 0.05
+_FEWEST = 6
+"""Of fewer questions not even all lost ones are p < 0.05: a test that cannot be red shows nothing."""
 _TOKENS = 512
 _MARK = "####"
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
@@ -77,6 +79,7 @@ class QualityClass(StrEnum):
     WORSE = "worse"
     NOT_MEASURED = "not-measured"
     NO_SIGNAL = "no-signal"
+    TOO_FEW = "too-few-questions"
     NO_EVIDENCE = "no-evidence"
     SAME = "same"
     BETTER = "better"
@@ -99,6 +102,9 @@ class QualityDifference:
             else f"n = {self.score.of} and {self.baseline.of}"
         )
         told = f"{self.score.told()} against {self.baseline.told()}: {self.test.name}, {sizes}, p = {self.test.p:.2g}"
+        if self.kind is QualityClass.TOO_FEW:
+            few = "no number of wrong answers could show a difference"
+            return f"{told}; {few}: ask at least {_FEWEST} questions"
         if self.kind is not QualityClass.NO_EVIDENCE:
             return told
         small = "; the sizes are small" if self.test.detectable > _SMALL else ""
@@ -204,11 +210,14 @@ def compare_scores(score: Score, baseline: Score, *, pairs: Sequence[tuple[bool,
     else:
         test = two_proportions(score.right, score.of, baseline.right, baseline.of)
         same = False
+    fewer = score.share < baseline.share
     kind = QualityClass.NO_EVIDENCE
     if same:
         kind = QualityClass.SAME
     elif test.p < _P:
-        kind = QualityClass.WORSE if score.share < baseline.share else QualityClass.BETTER
+        kind = QualityClass.WORSE if fewer else QualityClass.BETTER
+    elif fewer and min(score.of, baseline.of) < _FEWEST:
+        kind = QualityClass.TOO_FEW
     return QualityDifference(score, baseline, test, kind)
 
 
@@ -264,6 +273,9 @@ def _decide(
         return QualityClass.NOT_MEASURED, Verdict.INCONCLUSIVE, why
     if not any(one.baseline.right or one.score.right for one in found):
         return QualityClass.NO_SIGNAL, Verdict.INCONCLUSIVE, "no arm answered one question right, which shows nothing"
+    few = next((one for one in found if one.kind is QualityClass.TOO_FEW), None)
+    if few is not None:
+        return QualityClass.TOO_FEW, Verdict.INCONCLUSIVE, few.told()
     order = (QualityClass.NO_EVIDENCE, QualityClass.SAME, QualityClass.BETTER)
     kind = next(kind for kind in order if any(one.kind is kind for one in found))
     return kind, Verdict.PASS, "; ".join(one.told() for one in found)

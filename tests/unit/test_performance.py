@@ -110,6 +110,7 @@ def test_lengths_within_a_tenth_are_compared_and_others_are_labelled() -> None:
         assert (check.kind == SpeedClass.NOT_COMPARABLE) is (pace is Pace.NOT_COMPARABLE)
 
 
+WIDE = MeasuredArm("draft-7", draft="draft-dspark", width=7)
 PLAIN = runs(BASE, [9.0] * 3)
 GOOD = measured([9.0] * 3, [12.0] * 3)
 DOUBTS = {
@@ -124,6 +125,10 @@ DOUBTS = {
     "a false clock": (
         replace(GOOD, samples=(*PLAIN, *(replace(one, seconds=9.0, server_seconds=1.0) for one in GOOD.samples[3:]))),
         "clock", "9.00 s went by",
+    ),
+    "one of two arms": (
+        replace(GOOD, arms=(*GOOD.arms, WIDE), samples=(*GOOD.samples, *runs(WIDE, [9.5] * 3, tokens=50))),
+        "not-comparable", "draft-7",
     ),
     "too fast": (replace(measured([9.0] * 3, [41.0] * 3), ceiling=TEN), "above-ceiling", "more than the 40.0"),
 }  # fmt: skip

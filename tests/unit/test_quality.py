@@ -127,6 +127,32 @@ def test_five_lost_answers_of_a_hundred_are_no_evidence_and_six_are() -> None:
         assert (found.kind, found.test.p) == (kind, p)
 
 
+@pytest.mark.parametrize(
+    ("of", "right", "kind", "verdict"),
+    [
+        (5, 0, QualityClass.TOO_FEW, Verdict.INCONCLUSIVE),  # even 0 of 5 is p = 0.06
+        (6, 0, QualityClass.FASTER_AND_WORSE, Verdict.FAIL),
+        (6, 1, QualityClass.NO_EVIDENCE, Verdict.PASS),
+        (5, 5, QualityClass.SAME, Verdict.PASS),
+        (1, 0, QualityClass.TOO_FEW, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_so_few_questions_that_none_could_be_red_are_no_pass_of_a_worse_arm(
+    of: int, right: int, kind: QualityClass, verdict: Verdict
+) -> None:
+    graded = [*answers("no-draft", of, of), *answers("draft", right, of)]
+    check, _ = quality(graded, arms=["draft"], baseline="no-draft", faster={"draft"})
+    assert (check.kind, check.verdict) == (kind, verdict)
+    if kind is QualityClass.TOO_FEW:
+        assert check.detail.startswith(f"{right} of {of} right (draft")
+        assert check.detail.endswith("no number of wrong answers could show a difference: ask at least 6 questions")
+
+
+def test_a_better_arm_needs_no_number_of_questions() -> None:
+    check, _ = quality([*answers("no-draft", 1, 3), *answers("draft", 3, 3)], arms=["draft"], baseline="no-draft")
+    assert (check.kind, check.verdict) == (QualityClass.NO_EVIDENCE, Verdict.PASS)
+
+
 def test_other_questions_are_compared_unpaired() -> None:
     graded = [*answers("no-draft", 32, 60), *answers("draft", 57, 100)]
     _, (found,) = quality(graded, arms=["draft"], baseline="no-draft")
