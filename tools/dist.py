@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 _TIMEOUT = 300
 _READ_BY_THE_PROGRAM = ("forkguard/py.typed", "forkguard/rules/*.toml", "forkguard/reports/templates/*")
+_TAKEN_INTO_THE_PACKAGE = "patchsets/*/patchset.toml"
 
 
 class NotAlike(Exception):
@@ -83,6 +84,7 @@ def require_whole(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
     wanted = {str(path.relative_to(ROOT)) for pattern in _READ_BY_THE_PROGRAM for path in ROOT.glob(pattern)}
+    wanted |= {f"forkguard/{path.relative_to(ROOT)}" for path in ROOT.glob(_TAKEN_INTO_THE_PACKAGE)}
     lacking = sorted({name for name in wanted if not name.endswith(".pyc")} - held)
     strange = sorted(name for name in held if not name.startswith("forkguard"))
     if lacking or strange:

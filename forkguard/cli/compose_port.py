@@ -14,6 +14,7 @@ from forkguard.adapters.journals import JournalFile
 from forkguard.adapters.open_pulls import OpenRequests
 from forkguard.adapters.pull_heads import PullHeads
 from forkguard.adapters.resolutions import ResolutionFolder
+from forkguard.adapters.shipped import shipped_manifest
 from forkguard.adapters.trees import TreeStore
 from forkguard.adapters.workbench import Workbench
 from forkguard.adapters.worktrees import NoCheckouts, Worktrees
@@ -72,6 +73,7 @@ def port_tools(project: Project, plain: GitRepository, talk: ConsoleTalk) -> Por
         forge=project_forge(project),
         open_requests=open_requests(project),
         identifiers=project.map.port.identifiers,
+        shipped=shipped_manifest,
     )
 
 

@@ -123,6 +123,22 @@ def new_manifest(name: str, *, title: str, pull: int | None) -> str:
     return _BEGIN.format(name=name, title=tomlkit.string(title).as_string(), pull=line)
 
 
+def fresh_manifest(text: str) -> str:
+    """A manifest as another stack begins with it: what a port set in it is taken back, the rest is kept.
+
+    >>> print(fresh_manifest('title = "a"  # ours\\nhead = "ab"\\nstate = "carried"\\nwhy = "b"\\n'), end="")
+    title = "a"  # ours
+    state = "declared"
+    why = "b"
+    """
+    document: Any = tomlkit.parse(text)
+    document.pop("head", None)
+    for key, value in (("upstream", []), ("base", ""), ("state", State.DECLARED.value)):
+        if key in document:
+            document[key] = value
+    return tomlkit.dumps(document)
+
+
 def carried_manifest(
     text: str,
     *,

@@ -32,7 +32,7 @@ from forkguard.workflows.port_report import changed_files, port_report
 from forkguard.workflows.port_tools import PLAIN, PortTools, Replay
 from forkguard.workflows.resolutions import keep_resolutions, reuse_resolutions
 from forkguard.workflows.strangers import check_change
-from forkguard.workflows.write_patchset import new_files, read_manifest
+from forkguard.workflows.write_patchset import known_manifest, new_files
 
 # -- the three ways in -----------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ def port_source(
     source: Source, *, fork: Side, upstream: Side, tools: PortTools, options: PortOptions = PLAIN
 ) -> PortReport:
     """Port a change that was found; as `port` does it, where no port is in progress."""
-    manifest = read_manifest(source.patchset, tools.patchsets)
+    manifest = known_manifest(source, tools)
     _check_pin(source, manifest, options)
     tools.patchsets.order()
     journal = Journal(
@@ -252,7 +252,7 @@ def _nothing_made(journal: Journal, replay: Replay, tools: PortTools) -> PortRep
 
 def _replay(journal: Journal, tools: PortTools) -> Replay:
     done = Replay((), journal.onto, (), ())
-    names = {**tools.identifiers, **_own_identifiers(journal.patchset, tools)}
+    names = {**tools.identifiers, **_own_identifiers(journal.source, tools)}
     label = f"upstream {journal.source.label}"
     later = later_look(journal.upstream, repo=tools.fork, bench=tools.bench)
     for index, pick in enumerate(journal.source.picks):
@@ -277,8 +277,8 @@ def _replay(journal: Journal, tools: PortTools) -> Replay:
     return done
 
 
-def _own_identifiers(name: str, tools: PortTools) -> Mapping[str, str]:
-    manifest = read_manifest(name, tools.patchsets)
+def _own_identifiers(source: Source, tools: PortTools) -> Mapping[str, str]:
+    manifest = known_manifest(source, tools)
     return manifest.identifiers if manifest else {}
 
 
@@ -313,9 +313,7 @@ def _stop(journal: Journal, replay: Replay, tools: PortTools) -> PortReport:
 
 def _finish(journal: Journal, replay: Replay, report: PortReport, tools: PortTools) -> PortReport:
     """Write the branch, then the patchset's files; then the journal goes."""
-    files = new_files(
-        journal, replay.made, report=report, fork=tools.fork, bench=tools.bench, patchsets=tools.patchsets
-    )
+    files = new_files(journal, replay.made, report=report, tools=tools)
     before = tools.checkouts.branch(journal.branch)
     if before not in (None, replay.tip, *_may_leave(journal, tools)):
         raise _branch_taken(journal.branch, tools)

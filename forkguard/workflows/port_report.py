@@ -10,7 +10,7 @@ from forkguard.ports import Bench
 from forkguard.workflows.closure import find_follow_ups, find_prerequisites, new_follow_ups, open_follow_ups
 from forkguard.workflows.conflict_history import with_history
 from forkguard.workflows.port_tools import PortTools, Replay
-from forkguard.workflows.write_patchset import read_manifest
+from forkguard.workflows.write_patchset import known_manifest
 
 
 def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: PortTools) -> PortReport:
@@ -79,7 +79,7 @@ def _needed(journal: Journal, replay: Replay, tools: PortTools) -> tuple[Missing
 
 def _follow_ups(journal: Journal, tools: PortTools) -> tuple[tuple[FollowUp, ...], tuple[str, ...]]:
     """What a person declared, what upstream did later, what open requests do here; and what was not looked at."""
-    manifest = read_manifest(journal.patchset, tools.patchsets)
+    manifest = known_manifest(journal.source, tools)
     declared = manifest.follow_ups if manifest else ()
     files = changed_files(journal.source, tools.bench)
     found: tuple[FollowUp, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from forkguard.core.compile_check import CompileReport
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import FileChange
-from forkguard.core.names import CommitHash, TreePath
+from forkguard.core.names import CommitHash, PullNumber, TreePath
 from forkguard.core.porting import Hazards, HunkReport, MissingName, Pick, PortOptions
 from forkguard.ports import (
     Bench,
@@ -32,11 +32,17 @@ CompileLook = Callable[[CommitHash, CommitHash, tuple[TreePath, ...]], CompileRe
 """Reads the files of a commit with a compiler; the second commit is the one that it was made on."""
 
 
+def nothing_shipped(pull: PullNumber) -> str | None:  # noqa: ARG001  (stands in for a look-up)
+    """No manifest ships with this."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class PortTools:
     """What a port works with.
 
-    `find_base` names the upstream commit that the fork descends from, `identifiers` what the fork calls otherwise.
+    `find_base` names the upstream commit that the fork descends from, `identifiers` what the fork calls otherwise,
+    `shipped` the manifest of a request that forkguard itself knows.
     """
 
     fork: Repository
@@ -53,6 +59,7 @@ class PortTools:
     forge: Forge | None = None
     open_requests: OpenRequests | None = None
     identifiers: Mapping[str, str] = field(default_factory=dict)
+    shipped: Callable[[PullNumber], str | None] = nothing_shipped
 
 
 @dataclass(frozen=True, slots=True)

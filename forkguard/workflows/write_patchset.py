@@ -13,12 +13,15 @@ from forkguard.core.patchset import (
     carried_manifest,
     dep3_fields,
     format_series,
+    fresh_manifest,
     new_manifest,
     parse_manifest,
     series_with,
 )
-from forkguard.core.porting import Pick, PortReport, PullState
-from forkguard.ports import Bench, PatchsetStore, Repository
+from forkguard.core.porting import Pick, PortReport, PullState, Source
+from forkguard.errors import UsageProblem
+from forkguard.ports import Repository
+from forkguard.workflows.port_tools import PortTools
 
 NEAR_BASE = 200
 """Fork commits between base and port up to which the patch names the base: git lists each of them in it."""
@@ -29,20 +32,19 @@ def new_files(
     made: Sequence[tuple[CommitHash, Pick]],
     *,
     report: PortReport,
-    fork: Repository,
-    bench: Bench,
-    patchsets: PatchsetStore,
+    tools: PortTools,
 ) -> Mapping[str, bytes | None]:
     """What each file under `patchsets/` shall hold (None: be gone), in the order of writing.
 
     The stack's own series comes last, so that it never names a patchset whose patches are not there.
     """
     name, merged = journal.patchset, journal.source.state is PullState.MERGED
-    base = patch_base(journal.base, journal.onto, fork)
+    patchsets = tools.patchsets
+    base = patch_base(journal.base, journal.onto, tools.fork)
     patches: dict[str, bytes | None] = {}
     for number, (commit, pick) in enumerate(made, 1):
         headers = dep3_fields(origin=pick.commit, merged=merged, landed=journal.source.landed)
-        file, content = bench.patch(commit, number=number, base=base, headers=headers)
+        file, content = tools.bench.patch(commit, number=number, base=base, headers=headers)
         patches[f"{name}/{file}"] = content
     series = format_series([SeriesEntry(path.partition("/")[2]) for path in patches])
     stale = [path for path in patchsets.files(name) if path not in patches]
@@ -51,7 +53,7 @@ def new_files(
     return {
         **patches,
         f"{name}/{SERIES}": series.encode(),
-        f"{name}/{MANIFEST}": _manifest(journal, report, patchsets).encode(),
+        f"{name}/{MANIFEST}": _manifest(journal, report, tools).encode(),
         **dict.fromkeys(stale),
         SERIES: with_us.encode("utf-8", "surrogateescape"),
     }
@@ -64,18 +66,32 @@ def patch_base(base: CommitHash, onto: CommitHash, fork: Repository) -> CommitHa
     return onto
 
 
-def read_manifest(name: str, patchsets: PatchsetStore) -> Manifest | None:
-    """A patchset's manifest, None where there is none yet. Raises `UsageProblem` for a bad one."""
-    content = patchsets.content(f"{name}/{MANIFEST}")
-    if content is None:
+def known_manifest(source: Source, tools: PortTools) -> Manifest | None:
+    """What is written about a change: the stack's own manifest, else the one that ships with forkguard, else None.
+
+    Raises `UsageProblem` for a bad one.
+    """
+    text = _text(source, tools)
+    if text is None:
         return None
-    return parse_manifest(content.decode("utf-8", "replace"), name=str(patchsets.root / name / MANIFEST))
+    return parse_manifest(text, name=str(tools.patchsets.root / source.patchset / MANIFEST))
 
 
-def _manifest(journal: Journal, report: PortReport, patchsets: PatchsetStore) -> str:
-    content = patchsets.content(f"{journal.patchset}/{MANIFEST}")
+def _text(source: Source, tools: PortTools) -> str | None:
+    name = f"{source.patchset}/{MANIFEST}"
+    content = tools.patchsets.content(name)
+    if content is not None:
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageProblem("this file is no UTF-8 text", where=str(tools.patchsets.root / name)) from error
+    shipped = tools.shipped(source.pull) if source.pull and not source.name else None
+    return fresh_manifest(shipped) if shipped else None
+
+
+def _manifest(journal: Journal, report: PortReport, tools: PortTools) -> str:
     source = journal.source
-    text = content.decode() if content else new_manifest(journal.patchset, title=source.title, pull=source.pull)
+    text = _text(source, tools) or new_manifest(journal.patchset, title=source.title, pull=source.pull)
     needed = {
         name.commit.id: Prerequisite(pull=name.commit.pull, commit=name.commit.id, symbol=name.symbol)
         for name in reversed(report.missing)

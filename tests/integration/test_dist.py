@@ -23,11 +23,12 @@ def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
     assert f'"{wheel.name.split("-")[1]}"' in stated
 
 
-def test_a_wheel_that_lacks_the_rules_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lacking", [r"forkguard/rules/wiring\.toml", r"forkguard/patchsets/27383/patchset\.toml"])
+def test_a_wheel_that_lacks_what_the_program_reads_is_refused(tmp_path: Path, lacking: str) -> None:
     wheel = tmp_path / "forkguard-1-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("forkguard/py.typed", "")
-    with pytest.raises(NotAlike, match=r"forkguard/rules/wiring\.toml"):
+    with pytest.raises(NotAlike, match=lacking):
         require_whole(wheel)
 
 

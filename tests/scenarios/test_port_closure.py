@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from tests.support import mini_llama
-from tests.support.porting import ARCH, HERON, Desk, edit, make_conflict, make_desk, outcomes
+from tests.support.porting import ARCH, HERON, Desk, branch_of_requests, edit, make_conflict, make_desk, outcomes
 from tests.support.repos import GitFolder, MiniHistory, copy_of
 from tests.support.snapshot import fork_as_it_is
 
@@ -18,15 +18,6 @@ README = "README.md"
 @pytest.fixture
 def desk(tmp_path: Path, history: MiniHistory) -> Desk:
     return make_desk(tmp_path)
-
-
-def branch_of_requests(history: MiniHistory, *changes: tuple[str, dict[str, str]]) -> list[str]:
-    """Upstream's master anew from the base, with these commits; fetched by the fork."""
-    upstream = history.upstream
-    upstream.git("checkout", "-q", "-B", "master", history.base)
-    commits = [upstream.commit(subject, files) for subject, files in changes]
-    history.fork.git("fetch", "-q", "-f", "upstream")
-    return commits
 
 
 def text_of(history: MiniHistory, name: str) -> str:

@@ -72,6 +72,15 @@ def make_desk(folder: Path, *, upstream: str = REMOTE) -> Desk:
     return Desk(desk)
 
 
+def branch_of_requests(history: MiniHistory, *changes: tuple[str, dict[str, str]]) -> list[str]:
+    """Upstream's master anew from the base, with these commits; fetched by the fork."""
+    upstream = history.upstream
+    upstream.git("checkout", "-q", "-B", "master", history.base)
+    commits = [upstream.commit(subject, files) for subject, files in changes]
+    history.fork.git("fetch", "-q", "-f", "upstream")
+    return commits
+
+
 def edit(history: MiniHistory, name: str, old: str, new: str, *, subject: str = "ours: an edit") -> str:
     """A commit of the fork's own that replaces one text in a file."""
     text = (history.fork.path / name).read_text()
