@@ -1,5 +1,6 @@
 """Which commit last took a line away (or brought it), read from one `git log -p -U0`."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -21,15 +22,24 @@ def line_key(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A line as history is searched for it: its key, and the function or table that it stood in (may be empty)."""
+    """A line as history is searched for it: its key, and the function or table that it stood in (may be empty).
+
+    Where `paths` are given, a hunk of another file never tells for certain that this line was taken away.
+    """
 
     key: str
     symbol: str
+    paths: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
         """The last part of the symbol, as a hunk header would show it."""
         return self.symbol.rsplit("::", 1)[-1]
+
+    def is_home(self, path: str, header: str) -> bool:
+        """Whether a hunk of that file with that header lies in the line's function."""
+        here = not self.paths or path in self.paths
+        return here and bool(self.name) and re.search(rf"\b{re.escape(self.name)}\b", header) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +78,11 @@ def removals(
             for one in (one for key in hunk.balance for one in by_key[key]):
                 count = hunk.balance[one.key]
                 files.setdefault(one, Counter())[hunk.path] += count
-                here[one] += count if one.name and one.name in hunk.header else 0
+                here[one] += count if one.is_home(hunk.path, hunk.header) else 0
         for one, counts in files.items():
             if commit not in merges and any(counts[path] > 0 for path in places.get(one, ())):
                 brought.add(one)
-            taken = {path for path, count in counts.items() if count < 0}
+            taken = {path for path, count in counts.items() if count < 0 and (not one.paths or path in one.paths)}
             if here[one] < 0 and one not in sure:
                 sure[one] = Removal(commit, certain=True)
                 places[one] = taken

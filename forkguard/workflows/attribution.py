@@ -116,9 +116,16 @@ def _removals(
     if not wanted or not paths or since == until:
         return {}
     merges = frozenset(commit.id for commit in repo.history(["--merges", f"{since}..{until}"]))
-    found = removals(repo.patches(since, until, sorted(paths)), wanted, merges=merges)
     # A line that the base had not is lost only where the fork had brought it, and where its own function lost it:
-    # the same line stands in many, and a merge of upstream takes away what upstream took away.
+    # the same line stands in the graphs of many archs, and a merge of upstream takes away what upstream took away.
+    at_home = {
+        one: one
+        if d.sort is Sort.STALE or d.in_base
+        else replace(one, paths=frozenset(filter(None, (d.path, d.their_path))))
+        for one, d in wanted.items()
+    }
+    gone = removals(repo.patches(since, until, sorted(paths)), at_home.values(), merges=merges)
+    found = {one: gone[there] for one, there in at_home.items() if there in gone}
     return {
         one: removal.commit
         for one, removal in found.items()

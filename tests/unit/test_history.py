@@ -8,10 +8,10 @@ LINE = "res->t_inp[il] = cur;"
 SOUGHT = Sought(line_key(LINE), "box::graph::build")
 
 
-def commit(name: str, *hunks: tuple[str, str]) -> str:
+def commit(name: str, *hunks: tuple[str, str], path: str = "x.cpp") -> str:
     """A commit with hunks, each the text behind its header's second @@ and the changed lines."""
     body = "".join(f"@@ -1 +1 @@ {header}\n{lines}" for header, lines in hunks)
-    return f"commit {name}\n\ndiff --git a/x.cpp b/x.cpp\nindex 1..2 100644\n--- a/x.cpp\n+++ b/x.cpp\n{body}"
+    return f"commit {name}\n\ndiff --git a/{path} b/{path}\nindex 1..2 100644\n--- a/{path}\n+++ b/{path}\n{body}"
 
 
 def found(*commits: str, sought: Sought = SOUGHT) -> Removal | None:
@@ -58,6 +58,22 @@ def test_a_removal_without_a_function_is_likely_only() -> None:
     assert found(commit(NEW, ("void build() {", f"-{LINE}\n")), sought=nameless) == Removal(
         CommitHash(NEW), certain=False
     )
+
+
+def test_the_name_of_a_function_within_a_longer_word_is_another_function() -> None:
+    graph = Sought(SOUGHT.key, "box::graph")
+    assert found(commit(NEW, ("ggml_cgraph * of(int n) {", f"-{LINE}\n")), sought=graph) == Removal(
+        CommitHash(NEW), certain=False
+    )
+
+
+def test_a_line_of_one_file_is_not_taken_away_in_another_with_a_function_of_that_name() -> None:
+    mine = Sought(SOUGHT.key, SOUGHT.symbol, frozenset({"mine.cpp"}))
+    gone, came = (("void build() {", f"{sign}{LINE}\n") for sign in "-+")
+    other = commit(NEW, gone, path="other.cpp") + commit(OLD, came, path="other.cpp")
+    assert found(other, sought=mine) == Removal(CommitHash(NEW), certain=False)
+    own = commit(OLD, gone, path="mine.cpp") + commit("c" * 40, came, path="mine.cpp")
+    assert found(other, own, sought=mine) == Removal(CommitHash(OLD), certain=True, brought=True)
 
 
 def test_lines_that_look_like_headers_do_not_confuse() -> None:
