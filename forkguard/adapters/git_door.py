@@ -3,18 +3,21 @@
 GitPython spawns git; the environment and the options are ours.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+from forkguard.adapters import proc
 from forkguard.adapters.gitpython import git
 from forkguard.adapters.system import install_command
-from forkguard.errors import CouldNotWork, MissingObject, ProcessFailed, TimedOut, UsageProblem
+from forkguard.errors import CouldNotWork, MissingObject, ProcessFailed, TimedOut
 
 GIT_TIMEOUT = 300.0
 """Seconds that one git question may take."""
@@ -114,32 +117,33 @@ class GitDoor:
             environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(str(p) for p in self._alternates)
         environment |= env or {}
         command = [*_unset(environment), *safe_words(*arguments)]
-        with tempfile.TemporaryFile() as feed:
-            if isinstance(stdin, bytes):
-                feed.write(stdin)
-                feed.seek(0)
-            shell = git.Git(str(cwd)) if cwd else self._shell
+        shell = git.Git(str(cwd)) if cwd else self._shell
+        with contextlib.ExitStack() as stack:
+            reads = stack.enter_context(_file_of(stdin)) if isinstance(stdin, bytes) else stdin
             try:
-                status, stdout, stderr = shell.execute(
-                    command,
-                    istream=feed if stdin is None or isinstance(stdin, bytes) else stdin,
-                    with_extended_output=True,
-                    with_exceptions=False,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                    kill_after_timeout=timeout,
-                    env=environment,
-                )
+                process = shell.execute(command, istream=reads, as_process=True, env=environment)
             except git.GitCommandNotFound as error:
-                raise _no_git() from error
-        out, err = _as_bytes(stdout), _as_text(stderr)
+                raise no_git() from error
+            status, out, err = self._ended(process, _verb(arguments), timeout)
         if status == _NOT_FOUND and shutil.which("git") is None:
-            raise _no_git()
-        if status < 0 and err.startswith("Timeout:"):
-            raise TimedOut(f"git {arguments[0]} did not end within {timeout:g} s", where=str(self.path))
+            raise no_git()
         if status not in allowed:
             self._explain(arguments, status, err)
         return status, out, err
+
+    def _ended(self, process: git.Git.AutoInterrupt, verb: str, timeout: float) -> tuple[int, bytes, str]:
+        """Status and both streams. A git that nobody waits for any more is asked to stop: it removes its locks."""
+        child = process.proc
+        if child is None:
+            raise CouldNotWork(f"git {verb} was not started", where=str(self.path))
+        with child:
+            try:
+                out, err = child.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired as error:
+                raise TimedOut(f"git {verb} did not end within {timeout:g} s", where=str(self.path)) from error
+            finally:
+                proc.end(child)
+        return child.returncode, out, err.decode("utf-8", "replace")
 
     def _explain_no_repository(self, status: int, err: str) -> None:
         if "not a git repository" not in err:
@@ -162,10 +166,20 @@ class GitDoor:
                 hint=f"git -C {shlex.quote(str(self.path))} fetch --refetch --no-filter"
                 "  (or clone again without --filter and --depth)",
             )
-        raise ProcessFailed(("git", *arguments), status=status, stderr=err, cwd=str(self.path))
+        raise ProcessFailed(("git", *_without_settings(arguments)), status=status, stderr=err, cwd=str(self.path))
 
 
-def _no_git() -> CouldNotWork:
+@contextlib.contextmanager
+def _file_of(content: bytes) -> Iterator[BinaryIO]:
+    """What git is to read, as a real file: a pipe would have to be fed while git writes."""
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        yield file
+
+
+def no_git() -> CouldNotWork:
+    """What is raised where git is not on PATH."""
     return CouldNotWork("git is not installed: it is not on PATH", hint=install_command("git"))
 
 
@@ -186,15 +200,19 @@ def _strange(ours: Mapping[str, str]) -> list[str]:
 
 
 def _verb(arguments: Sequence[str]) -> str:
-    """The subcommand, behind settings of one call.
+    return _without_settings(arguments)[0]
 
-    >>> _verb(("-c", "a.b=c", "fetch", "-c"))
-    'fetch'
+
+def _without_settings(arguments: Sequence[str]) -> tuple[str, ...]:
+    """A command without the settings of this one call, which tell nobody what went wrong.
+
+    >>> _without_settings(("-c", "a.b=c", "fetch", "-c"))
+    ('fetch', '-c')
     """
-    words = list(arguments)
+    words = tuple(arguments)
     while words[0] == "-c" and len(words) > 2:
         words = words[2:]
-    return words[0]
+    return words
 
 
 def _unset(ours: Mapping[str, str]) -> list[str]:
@@ -204,15 +222,3 @@ def _unset(ours: Mapping[str, str]) -> list[str]:
     """
     strange = _strange(ours)
     return ["env", *(word for name in strange for word in ("-u", name))] if strange else []
-
-
-def _as_bytes(value: object) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
-    raise UsageProblem(f"git gave {type(value).__name__} instead of bytes")
-
-
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -178,13 +178,25 @@ def _lines(output: io.FileIO, copy: io.FileIO, child: "subprocess.Popen[bytes]",
 
 def end_session(child: "subprocess.Popen[bytes]") -> None:
     """Ask a child that is still at work to stop, then kill everything in its session, and reap the child."""
-    if child.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            child.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_GRACE)
-    kill_session(child.pid)
-    kill_group(child)
+    try:
+        end(child)
+    finally:
+        kill_session(child.pid)
+        kill_group(child)
+
+
+def end(child: "subprocess.Popen[bytes]") -> None:
+    """Ask a child that is still at work to stop, kill it a little later (at once where that wait is interrupted)."""
+    if child.poll() is not None:
+        return
+    try:
+        child.terminate()
+        child.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        child.kill()
+        child.wait()
 
 
 def kill_session(session: int, *, inside: Path | None = None) -> int:
