@@ -16,7 +16,8 @@ _MARK_TEXT = "forkguard demo made this folder; remove it whenever you like\n"
 def claimed(folder: Path) -> Iterator[None]:
     """Hold `folder` as the demo's own while the block runs: made when needed, or marked by an earlier run.
 
-    What a killed run left half made in it is removed. Raises `UsageProblem` for a folder with somebody
+    What a killed run left half made in it is removed, and so is a new folder in which the block left nothing
+    before it raised: a person would go on in it in vain. Raises `UsageProblem` for a folder with somebody
     else's files, `CouldNotWork` where another run holds it or it cannot be made.
     """
     mark = folder / MARK
@@ -28,6 +29,7 @@ def claimed(folder: Path) -> Iterator[None]:
                 where=str(folder),
                 hint="forkguard demo --keep DIR  with a new DIR",
             )
+        made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         if not mark.is_file():
             write_atomic(mark, _MARK_TEXT)
@@ -40,4 +42,9 @@ def claimed(folder: Path) -> Iterator[None]:
     with locked(folder / f"{MARK}.lock", purpose="forkguard demo"):
         for half_made in (*folder.glob(".upstream.git-*"), *folder.glob(".llama.cpp-*")):
             shutil.rmtree(half_made, ignore_errors=True)
-        yield
+        try:
+            yield
+        except BaseException:
+            if made and all(path.name.startswith(MARK) for path in folder.iterdir()):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise

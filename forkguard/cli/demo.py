@@ -14,6 +14,7 @@ from forkguard.adapters.archives import ArchiveCache, SourceArchive
 from forkguard.adapters.demo_folder import claimed
 from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
+from forkguard.adapters.git_door import no_git
 from forkguard.adapters.mapstore import write_map
 from forkguard.cli import compose_gate
 from forkguard.cli.compose import cache_folder, fork_base, open_project, project_ledger, project_rules
@@ -29,6 +30,7 @@ from forkguard.core.built_trees import BuildResult
 from forkguard.core.demo import Event, HistoryFacts, SourceFacts
 from forkguard.core.findings import DriftReport
 from forkguard.core.gate import GateReport
+from forkguard.core.install_hints import together
 from forkguard.core.map_draft import render_map
 from forkguard.core.mapfile import MAP_NAME
 from forkguard.core.names import CommitHash, PullNumber
@@ -119,16 +121,21 @@ class _KeptFolder:
         self._archives: tuple[SourceArchive, ...] = ()
         self._servers: dict[str, Path] = {}
 
-    def require_tools(self) -> None:
-        tools = build_tools(cache_folder(None, None))
-        try:
-            tools.check(choose_profile(DEFAULT_PROFILE, {}, tools.machine()))
-        except CouldNotWork as error:
-            raise CouldNotWork(
-                error.what,
-                where=error.where,
-                hint=f"{error.hint}\n         or, without building: {program_from(Path.cwd())} demo --no-build",
-            ) from error
+    def require_tools(self, *, builds: bool) -> None:
+        lacking = [] if shutil.which("git") else [no_git()]
+        does_without = builds and not lacking
+        if builds:
+            tools = build_tools(cache_folder(None, None))
+            try:
+                tools.check(choose_profile(DEFAULT_PROFILE, {}, tools.machine()))
+            except CouldNotWork as error:
+                lacking.append(error)
+        if not lacking:
+            return
+        hint = " && ".join(together([problem.hint for problem in lacking]))
+        if does_without:
+            hint += f"\n         or, without building: {program_from(Path.cwd())} demo --no-build"
+        raise CouldNotWork("; ".join(problem.what for problem in lacking), hint=hint)
 
     def sources(self) -> tuple[SourceFacts, ...]:
         cache = ArchiveCache(cache_folder(None, None) / "archives", talk=self._talk)
@@ -237,4 +244,4 @@ def program_from(folder: Path) -> str:
     started = Path(sys.argv[0]).absolute()
     if started.name != "forkguard":
         return f"{sys.executable} -m forkguard"
-    return os.path.relpath(started, folder)
+    return min(os.path.relpath(started, folder), str(started), key=len)

@@ -30,8 +30,8 @@ Tell = Callable[[Event], None]
 class Stage(Protocol):
     """The kept folder and what happens in it. Each step can be made twice; the second time reuses the first."""
 
-    def require_tools(self) -> None:
-        """Look for what building needs. Raises `CouldNotWork` naming what is missing."""
+    def require_tools(self, *, builds: bool) -> None:
+        """Look for what the story needs, also where it builds. Raises `CouldNotWork` naming all that is missing."""
 
     def sources(self) -> tuple[SourceFacts, ...]:
         """Have the source archives, from the cache or the package index."""
@@ -61,8 +61,7 @@ def run_demo(stage: Stage, *, arch: str, branch: str, pull: PullNumber, builds: 
     Nothing is compiled or run unless it `builds`. Raises what the steps raise, before the first of them for a
     missing tool.
     """
-    if builds:
-        stage.require_tools()
+    stage.require_tools(builds=builds)
     tell(Sources(stage.sources()))
     facts = stage.histories()
     tell(Histories(facts))

@@ -1,5 +1,6 @@
 """The demo keeps to a folder of its own."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,22 @@ def test_what_a_killed_run_left_half_made_goes(tmp_path: Path) -> None:
         (tmp_path / ".llama.cpp-x1" / "llama.cpp").mkdir(parents=True)
     with claimed(tmp_path):
         assert not list(tmp_path.glob(".*-x1"))
+
+
+def test_a_new_folder_in_which_nothing_was_made_goes_again(tmp_path: Path) -> None:
+    with pytest.raises(CouldNotWork, match="no cmake"), claimed(tmp_path / "kept"):
+        raise CouldNotWork("no cmake")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_there_stays_and_so_does_what_was_made(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(CouldNotWork), claimed(tmp_path / "mine"):
+        raise CouldNotWork("no cmake")
+    with contextlib.suppress(CouldNotWork), claimed(tmp_path / "kept"):
+        (tmp_path / "kept" / "upstream.git").mkdir()
+        raise CouldNotWork("no network")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "mine"]
 
 
 def test_two_runs_at_once_are_told_of_each_other(tmp_path: Path) -> None:

@@ -24,3 +24,20 @@ def test_without_the_tools_it_says_what_installs_them_and_what_does_without(
     assert "install" in hint
     assert outcome.err.endswith(" demo --no-build\n")
     assert not (tmp_path / "cache").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["bin"]
+
+
+@pytest.mark.parametrize("words", [("demo",), ("demo", "--no-build")], ids=" ".join)
+def test_without_git_it_says_so_before_anything_is_downloaded(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    outcome = forkguard(*words, cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (3, "")
+    what, _, hint = outcome.told()
+    assert what.startswith("git is not installed: it is not on PATH")
+    assert ("cmake is not installed" in what) == (words == ("demo",))
+    assert " git" in hint
+    assert "--no-build" not in outcome.err
+    assert not list(tmp_path.iterdir())

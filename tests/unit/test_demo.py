@@ -154,8 +154,8 @@ class Scene:
         self.green = green
         self.asked: list[str] = []
 
-    def require_tools(self) -> None:
-        self.asked.append("tools")
+    def require_tools(self, *, builds: bool) -> None:
+        self.asked.append("tools to build" if builds else "tools")
 
     def sources(self) -> tuple[SourceFacts, ...]:
         self.asked.append("sources")
@@ -205,25 +205,26 @@ def test_the_steps_come_in_order_and_end_well() -> None:
         "build --fork-ref forkguard/27383", "gate --arch lfm2 --fork-ref forkguard/27383",
     ]  # fmt: skip
     assert scene.asked == [
-        "tools", "sources", "build production", "gate production", "build forkguard/27383", "gate forkguard/27383",
+        "tools to build", "sources", "build production", "gate production", "build forkguard/27383",
+        "gate forkguard/27383",
     ]  # fmt: skip
 
 
-def test_without_a_build_nothing_is_looked_for_compiled_or_run() -> None:
+def test_without_a_build_nothing_is_compiled_or_run() -> None:
     scene = Scene(after=report(HAZARD))
     went, events = told(scene, builds=False)
     assert went
     assert kinds(events) == [Sources, Histories, Drifted, Ported, Drifted, Ended]
-    assert scene.asked == ["sources"]
+    assert scene.asked == ["tools", "sources"]
 
 
 def test_a_missing_tool_ends_the_story_before_it_begins() -> None:
     class Bare(Scene):
-        def require_tools(self) -> None:
-            raise CouldNotWork("no cmake")
+        def require_tools(self, *, builds: bool) -> None:
+            raise CouldNotWork(f"no cmake, wanted: {builds}")
 
     scene = Bare(after=report())
-    with pytest.raises(CouldNotWork, match="no cmake"):
+    with pytest.raises(CouldNotWork, match="no cmake, wanted: True"):
         told(scene)
     assert scene.asked == []
 
