@@ -108,7 +108,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "forkguard needs Python 3.11 or newer; $(PYTHON) is not. Name another: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
+	  echo "Python's venv module is missing: sudo apt install python3-venv" >&2; exit 1; }
 	@echo "Setting up $(VENV) (half a minute, once)" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) install --require-hashes -r requirements.lock

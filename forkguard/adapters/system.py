@@ -1,7 +1,9 @@
 """Which system this is, and the command that installs a tool on it."""
 
 import contextlib
+import os
 import platform
+import shutil
 
 from forkguard.core.install_hints import install_hint
 
@@ -14,10 +16,15 @@ def os_release() -> dict[str, str]:
 
 
 def install_command(what: str) -> str:
-    """The command that installs a tool here; see `forkguard.core.install_hints.install_hint`."""
+    """The command that installs a tool here; see `forkguard.core.install_hints.install_hint`.
+
+    Without `sudo` for root where there is none, as in a container.
+    """
     release = os_release()
     families = (release.get("ID", ""), *release.get("ID_LIKE", "").split())
-    return install_hint(what, system=platform.system(), families=families)
+    command = install_hint(what, system=platform.system(), families=families)
+    needless = os.geteuid() == 0 and shutil.which("sudo") is None
+    return command.removeprefix("sudo ") if needless else command
 
 
 def system_name() -> str:

@@ -84,19 +84,25 @@ def test_a_ref_like_no_other(desk: Path, history: MiniHistory) -> None:
     assert following == f"git -C {history.fork.path} branch --all  lists what there is"
 
 
+@pytest.mark.parametrize(
+    ("user", "sudo", "asked"),
+    [(1000, True, "sudo apt install"), (1000, False, "sudo apt install"), (0, True, "sudo apt install"),
+     (0, False, "apt install")],
+)  # fmt: skip
 def test_missing_tools_are_told_at_once_with_one_command(
-    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, user: int, sudo: bool, asked: str
 ) -> None:
     (tmp_path / "bin").mkdir()
-    for name in ("git", "env"):
-        (tmp_path / "bin" / name).symlink_to(f"/usr/bin/{name}")
+    for name, program in (("git", "git"), ("env", "env"), *([("sudo", "true")] if sudo else [])):
+        (tmp_path / "bin" / name).symlink_to(f"/usr/bin/{program}")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": "debian"})
     monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("os.geteuid", lambda: user)
     outcome = forkguard("build", cwd=desk)
     assert outcome.status == 3
     what, _, following = outcome.told()
     assert what.startswith(
         "cmake is not installed (cmake); ninja is not installed (ninja or ninja-build); a C compil"
     )
-    assert following == "sudo apt install cmake ninja-build build-essential"
+    assert following == f"{asked} cmake ninja-build build-essential"
