@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -68,7 +69,10 @@ def _numbers(value: object) -> dict[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    return type(value) is int or (isinstance(value, float) and math.isfinite(value))
+    """Whether it is a number that a float can hold; a JSON integer has no bound."""
+    if type(value) is int:
+        return abs(value) <= sys.float_info.max
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _no_number(word: str) -> float:

@@ -25,7 +25,7 @@ def judge(
         CheckName.CRASH: lambda: crash(arms, missing, suspects),
         CheckName.LIVENESS: lambda: liveness(arms, missing),
         CheckName.DETERMINISM: lambda: determinism(arms, missing, suspects, settings),
-        CheckName.FALLBACK: lambda: fallback(arms, fails=settings.fallback_fails),
+        CheckName.FALLBACK: lambda: fallback(arms, missing, fails=settings.fallback_fails),
     }
     checks, not_run = [], list(missing)
     for name in MAP_CHECKS:
@@ -78,8 +78,11 @@ def _planned(arms: Sequence[Arm]) -> list[Arm]:
     return [arm for arm in arms if arm.plan.side is Side.FORK and not arm.plan.recheck]
 
 
-def fallback(arms: Sequence[Arm], *, fails: bool) -> Check:
-    """Did a server quietly take a slower way? Every log may tell, but only a verbose one can tell of all ways."""
+def fallback(arms: Sequence[Arm], missing: Sequence[NotRun] = (), *, fails: bool) -> Check:
+    """Did a server quietly take a slower way? Every log may tell, but only a verbose one can tell of all ways.
+
+    So a pass without any needs the verbose log of every draft and target.
+    """
     planned = _planned(arms)
     verbose = [arm for arm in planned if arm.plan.verbose]
     found = _fallback_lines([*verbose, *planned])
@@ -97,14 +100,22 @@ def fallback(arms: Sequence[Arm], *, fails: bool) -> Check:
         others = "".join(f", {kind}" for kind in order[1:])
         detail = f"the server fell back: {found[first][1]}" + (f" (also{others[1:]})" if others else "")
         return Check(CheckName.FALLBACK, verdict, first, detail, evidence)
-    arm = next((arm for arm in verbose if arm.answers), None)
-    if arm is None:
+    return _no_fallback(planned, verbose, [one for one in missing if one.side is Side.FORK])
+
+
+def _no_fallback(planned: Sequence[Arm], verbose: Sequence[Arm], missing: Sequence[NotRun]) -> Check:
+    """The check where no log tells of a fallback: whether all those that would tell can be believed."""
+    if not any(arm.answers for arm in verbose):
         return _unread("no verbose server came to answer")
-    why = _cannot_show(arm)
-    if why:
-        return _unread(why, arm)
-    if not any(one.accepted for one in planned) and not _tells_of_drafts(arm):
-        return _unread("no acceptance line: no drafts ran", arm, kind=Fallback.NO_ACCEPTANCE)
+    for arm in verbose:
+        why = _cannot_show(arm)
+        if why:
+            return _unread(why, arm)
+        of_draft = [one for one in planned if (one.plan.draft, one.plan.target) == (arm.plan.draft, arm.plan.target)]
+        if not any(one.accepted for one in of_draft) and not _tells_of_drafts(arm):
+            return _unread("no acceptance line: no drafts ran", arm, kind=Fallback.NO_ACCEPTANCE)
+    if missing:
+        return _unread(missing[0].reason)
     return Check(CheckName.FALLBACK, Verdict.PASS, None, "the verbose log tells of no fallback")
 
 

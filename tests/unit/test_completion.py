@@ -54,7 +54,9 @@ def test_what_is_no_answer_is_refused(bad: bytes) -> None:
 
 
 def test_numbers_without_bounds_are_left_out() -> None:
-    assert parse_completion(body().replace(b"1.5", b"1e999")).timings == {"draft_n": 6, "draft_n_accepted": 2}
+    for number in (b"1e999", b"1" + b"0" * 400, b"-1" + b"0" * 400):
+        assert parse_completion(body().replace(b"1.5", number)).timings == {"draft_n": 6, "draft_n_accepted": 2}
+        assert parse_completion(body().replace(b"-2.0", number)).candidates[0] == (Candidate(7, -0.5),)
 
 
 @given(st.binary(max_size=60))

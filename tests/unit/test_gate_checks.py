@@ -113,6 +113,34 @@ def test_only_a_whole_verbose_log_shows_that_there_was_no_fallback(check: Check,
     assert check.evidence == (({"arm": "draft-3", "log": "x.log"},) if named else ())
 
 
+def test_every_verbose_log_must_show_that_there_was_no_fallback() -> None:
+    good = arm(replace(plan("f16"), verbose=True, draft="f16"), drafted=5, accepted=2, log=VERBOSE % 5)
+    other = replace(plan("q8"), verbose=True, draft="q8")
+    for second, detail in (
+        (replace(arm(other, log=VERBOSE % 5), asked=()), "the verbose server did not run to its end"),
+        (arm(other, drafted=5, accepted=2, log=VERBOSE % 4), "the log is not a verbose one"),
+        (arm(other, log=VERBOSE % 5), "no acceptance line: no drafts ran"),
+    ):
+        check = fallback([good, second], fails=False)
+        assert (check.verdict, check.evidence[0]["arm"]) == (Verdict.INCONCLUSIVE, "q8")
+        assert check.detail.startswith(detail)
+    assert (
+        fallback([good, arm(other, log=VERBOSE % 5), arm(plan(), accepted=1)], fails=False).kind
+        == "no-acceptance-line"
+    )
+    drafted = arm(replace(plan("d"), draft="q8"), drafted=3, accepted=1)
+    assert fallback([good, arm(other, log=VERBOSE % 5), drafted], fails=False).verdict is Verdict.PASS
+
+
+def test_an_arm_that_was_not_started_shows_no_absence_of_fallbacks() -> None:
+    good = arm(replace(plan(), verbose=True), drafted=5, accepted=2, log=VERBOSE % 5)
+    settings = GateSettings("x", near_tie=0.05, probe=True, checks=(CheckName.FALLBACK,))
+    (check,), _ = judge([good], settings, missing=[NotRun("target-b-draft-3-verbose", "not started")])
+    assert (check.verdict, check.detail) == (Verdict.INCONCLUSIVE, "not started")
+    (check,), _ = judge([good], settings, missing=[NotRun("upstream-draft-3", "not started", Side.UPSTREAM)])
+    assert check.verdict is Verdict.PASS
+
+
 def test_a_fallback_is_shown_with_its_arm_line_count_and_log() -> None:
     line = b"0.00.004.000 W srv: draft model 'x' will not be used\n"
     check = told(VERBOSE % 5 + 2 * line)
