@@ -43,13 +43,15 @@ RegistryName = Annotated[str, AfterValidator(_registry)]
 Text = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Count = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, le=1_000_000)]
+"""A time to wait, which must end."""
 Check = Literal["crash", "liveness", "determinism", "fallback", "performance", "quality"]
 
 
 class Table(BaseModel):
     """What all tables share: strict types, no unknown keys, no change after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class ForkTable(Table):
@@ -134,7 +136,7 @@ class GateTable(Table):
     upstream: bool | None = None
     args: tuple[Text, ...] = ()
     near_tie_gap: Annotated[float, Field(gt=0)] | None = None
-    timeout: Annotated[float, Field(gt=0)] | None = None
+    timeout: Seconds | None = None
     runs: Count | None = None
     shared_process: bool = False
     memory_bandwidth: Annotated[float, Field(gt=0)] | None = None
@@ -196,8 +198,8 @@ class NightlyTable(Table):
     archs: tuple[Text, ...] = ()
     profile: Text | None = None
     target: Text = "latest"
-    min_age_hours: Annotated[float, Field(ge=0)] = 0
-    fetch_timeout: Annotated[float, Field(gt=0)] = 900
+    min_age_hours: Annotated[float, Field(ge=0, le=1_000_000)] = 0
+    fetch_timeout: Seconds = 900
     drift: Literal["grave", "red", "report"] = "grave"
     baseline: Text | None = None
     build: bool = True

@@ -129,6 +129,11 @@ def test_every_table_is_read() -> None:
         ('["src/models/heron.cpp"]', '["../x.cpp"]', 17, ("arch.heron.files[0]: '../x.cpp' is not a path",)),
         (":llm_arch_is_hybrid", "", 18, ("arch.heron.registries[0]", "is not a registry")),
         ("jobs = 2", 'jobs = "2"', 48, ('build.cpu.jobs must be a whole number, not "2"',)),
+        ("timeout = 30", "timeout = inf", 26, ("arch.heron.gate.timeout: input should be a finite number, not inf",)),
+        ("near_tie_gap = 0.05", "near_tie_gap = inf", 25, ("arch.heron.gate.near_tie_gap", "a finite number")),
+        ("timeout = 30", "timeout = 1e300", 26, ("arch.heron.gate.timeout", "less than or equal to 1000000")),
+        ("[nightly]", "[nightly]\nmin_age_hours = 1e300", 54, ("nightly.min_age_hours", "less than or equal to")),
+        ("[nightly]", "[nightly]\nfetch_timeout = 1e300", 54, ("nightly.fetch_timeout", "less than or equal to")),
         ("env = { CC = \"gcc\" }", "env = { CC = 1 }", 47, ("build.cpu.env.CC must be a string, not 1",)),
     ],
 )  # fmt: skip
