@@ -68,9 +68,9 @@ def post(
         if number:
             pause(2.0**number)
         try:
-            status = httpx.post(
-                url, content=content, headers=headers, timeout=_TIMEOUT, follow_redirects=False
-            ).status_code
+            # Only the status counts: a body, which may never end, is not read.
+            with httpx.stream("POST", url, content=content, headers=headers, timeout=_TIMEOUT) as answer:
+                status = answer.status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             problem = type(error).__name__
             continue

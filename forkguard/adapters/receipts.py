@@ -102,13 +102,20 @@ class ReceiptStore:
                 write_atomic(path, content)
                 write_atomic(self.root / HEAD_NAME, head_text(Link(f"{folder.name}/{RECEIPT_NAME}", digest(content))))
             except BaseException as error:
-                for name in (RECEIPT_NAME, SUMS_NAME, SIGNATURE_NAME):
-                    with contextlib.suppress(OSError):
-                        (folder / name).unlink(missing_ok=True)
+                self._take_back(folder)
                 if isinstance(error, BadReceipt):
                     raise CouldNotWork(f"the chain of receipts is damaged: {error}", where=str(self.root)) from error
                 raise
         return path
+
+    def _take_back(self, folder: Path) -> None:
+        """Remove what was written of a receipt, unless `HEAD` names it already: then it is whole, and in the chain."""
+        head = self._read(HEAD_NAME)
+        if head is not None and read_head(head.decode("utf-8", "replace")).path == f"{folder.name}/{RECEIPT_NAME}":
+            return
+        for name in (RECEIPT_NAME, SUMS_NAME, SIGNATURE_NAME):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
 
     def _writing(self) -> contextlib.AbstractContextManager[None]:
         return locked(self.root / ".lock", purpose="forkguard gate, writing its receipt", wait=_LOCK_WAIT)

@@ -242,21 +242,18 @@ class LlamaServer:
     def stop(self) -> ServerEnd:
         """Ask the server to stop, wait, then kill it and all its offspring; say how it ended.
 
-        Raises `CouldNotWork`, once all that is done, where its log could not be written.
+        An interrupt of that wait kills them at once. Raises `CouldNotWork`, once all that is done, where its log could not be written.
         """
         if self._end is not None:
             return self._end
         self._http.close()
         asked = self._child.poll() is None
-        killed = False
-        if asked:
-            self._child.terminate()
-            try:
-                self._child.wait(self._bounds.stop)
-            except subprocess.TimeoutExpired:
-                killed = True
-                proc.kill_group(self._child)
-        left_behind = self._family.end(grace=self._bounds.grace)
+        try:
+            killed = asked and not self._stops_when_asked()
+            left_behind = self._family.end(grace=self._bounds.grace)
+        except BaseException:
+            self._family.end(grace=0)
+            raise
         status = self._child.wait()
         self._log.close(wait=self._bounds.grace)
         self._end = ServerEnd(
@@ -276,6 +273,15 @@ class LlamaServer:
                 hint="make room, or name another folder for the map",
             )  # fmt: skip
         return self._end
+
+    def _stops_when_asked(self) -> bool:
+        self._child.terminate()
+        try:
+            self._child.wait(self._bounds.stop)
+        except subprocess.TimeoutExpired:
+            proc.kill_group(self._child)
+            return False
+        return True
 
     def _summary(self) -> LogSummary:
         parser = LogParser()

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,10 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forkguard.adapters.server import Bounds
+from forkguard.adapters.server import Bounds, LlamaServers, ServerSpec
 from forkguard.adapters.server_log import LogCapture
 from forkguard.core.determinism import Difference
-from forkguard.core.gate import CheckName, Failure, GateStage, Suspect, Verdict
+from forkguard.core.gate import ArmPlan, CheckName, Failure, GateStage, Suspect, Verdict
 from forkguard.errors import UsageProblem
 from forkguard.reports.gate import to_json, to_text
 from tests.support.gating import QUICK, SETTINGS, check, gate, processes_left
@@ -281,6 +282,30 @@ def test_a_server_ends_when_forkguard_is_killed(tmp_path: Path) -> None:
     for process in left:
         process.kill()
     assert left == []
+
+
+def test_an_impatient_person_leaves_no_server(tmp_path: Path) -> None:
+    """Who interrupts a second time, while a server is asked to stop, does not wait for it, and it is gone all the same."""
+    program = write_server(tmp_path, Behaviour(stop="ignore"))
+    spec = ServerSpec(program, tmp_path / "target.gguf", None, "none", tmp_path / "logs")
+    environment = {"PATH": "/usr/bin:/bin", "FORKGUARD_TEST": str(tmp_path)}
+    servers = LlamaServers(spec, env=environment, bounds=replace(QUICK, stop=60))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with servers.start(ArmPlan("one", ())) as server:
+            server.wait_ready()
+            assert len(processes_left(tmp_path)) == 1
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(KeyboardInterrupt):
+                server.stop()
+            assert processes_left(tmp_path) == []
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert server.stop().signal == "SIGKILL"
 
 
 def test_the_default_bounds_keep_a_log_of_any_length_small() -> None:

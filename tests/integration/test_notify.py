@@ -68,6 +68,13 @@ def test_a_webhook_that_is_busy_is_asked_again(statuses: list[int], sent: int, s
     assert "secret-path" not in problem
 
 
+@pytest.mark.timeout(20)
+def test_a_webhook_whose_answer_does_not_end_holds_nobody_up() -> None:
+    with hook() as there:
+        there.statuses, there.endless = [200], True
+        assert post(there.url, "{}", delivery="n1", key_name=None) == ""
+
+
 def test_a_webhook_that_is_not_there_is_said_without_its_address() -> None:
     with hook() as there:
         url = there.url

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from forkguard.adapters.files import locked
+from forkguard.adapters import receipts
+from forkguard.adapters.files import locked, write_atomic
 from forkguard.adapters.receipts import ReceiptStore, read_build
 from forkguard.adapters.signing import SshSigner, SshVerifier
 from forkguard.core.receipts import BadReceipt, Compiler, digest
@@ -54,6 +55,28 @@ def test_sha256sum_alone_checks_a_receipt_and_the_head(tmp_path: Path) -> None:
     done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=second.parent, capture_output=True, check=False)
     assert done.returncode == 1
     assert f"../{first.parent.name}/receipt.json: FAILED" in done.stdout.decode()
+
+
+def test_an_interrupt_behind_the_last_write_leaves_the_receipt_that_the_head_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ReceiptStore(tmp_path)
+    first = write(store)
+
+    def interrupted(path: Path, content: bytes | str) -> None:
+        write_atomic(path, content)
+        if path.name == "HEAD":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(receipts, "write_atomic", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(store)
+    monkeypatch.undo()
+
+    second = store.all()[-1]
+    assert second != first
+    assert head_of(store) == f"{digest(second.read_bytes())}  {second.parent.name}/receipt.json\n"
+    assert json.loads(write(store).read_text())["previous"]["sha256"] == digest(second.read_bytes())
 
 
 def test_a_run_killed_before_the_head_was_moved_counts(tmp_path: Path) -> None:

@@ -2,17 +2,21 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass
 class Hook:
-    """`statuses` are answered in turn, the last one for all later; `got` are headers (lower case) and bodies."""
+    """`statuses` are answered in turn, the last one for all later; `got` are headers (lower case) and bodies.
+
+    `endless` answers with a body that does not end.
+    """
 
     url: str = ""
     statuses: list[int] = field(default_factory=lambda: [204])
+    endless: bool = False
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
 
 
@@ -29,8 +33,12 @@ def hook() -> Iterator[Hook]:
             self.send_response(status)
             if status in {301, 302}:
                 self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
+            if not state.endless:
+                self.send_header("Content-Length", "0")
             self.end_headers()
+            with suppress(OSError):
+                while state.endless:
+                    self.wfile.write(b"x" * 4096)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it)
             """Say nothing."""
