@@ -67,8 +67,9 @@ class ProcessFailed(CouldNotWork):
     """A child process ended with a status that its caller did not allow."""
 
     def __init__(self, argv: tuple[str, ...], *, status: int, stderr: str, cwd: str = "") -> None:
-        tail = stderr.strip().splitlines()[-1:] or ["it printed nothing"]
-        what = f"{' '.join(argv[:3])} failed with status {status}: {tail[0]}"
+        lines = stderr.strip().splitlines() or ["it printed nothing"]
+        reason = next((line for line in lines if line.startswith("fatal: ")), lines[-1])  # advice comes behind it
+        what = f"{' '.join(argv[:3])} failed with status {status}: {reason}"
         super().__init__(what, where=cwd, hint="forkguard doctor  looks for what is missing or too old")
         self.argv = argv
         self.status = status

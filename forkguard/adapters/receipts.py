@@ -109,7 +109,7 @@ class ReceiptStore:
         return path
 
     def _take_back(self, folder: Path) -> None:
-        """Remove what was written of a receipt, unless `HEAD` names it already: then it is whole, and in the chain."""
+        """Remove what was written of a receipt, unless `HEAD` names it: then it is whole, and in the chain."""
         head = self._read(HEAD_NAME)
         if head is not None and read_head(head.decode("utf-8", "replace")).path == f"{folder.name}/{RECEIPT_NAME}":
             return

@@ -242,7 +242,8 @@ class LlamaServer:
     def stop(self) -> ServerEnd:
         """Ask the server to stop, wait, then kill it and all its offspring; say how it ended.
 
-        An interrupt of that wait kills them at once. Raises `CouldNotWork`, once all that is done, where its log could not be written.
+        An interrupt of that wait kills them at once. Raises `CouldNotWork`, once all that is done, where its log
+        could not be written.
         """
         if self._end is not None:
             return self._end

@@ -49,36 +49,36 @@ class Worktrees:
     def set_branch(self, name: str, commit: CommitHash, *, before: CommitHash | None) -> None:
         """Point a `forkguard/…` branch at a commit, if it still points where it did (`before`; None: nowhere)."""
         old = before or "0" * len(commit)
-        words = ("update-ref", "-m", "forkguard port", f"refs/heads/{_checked(name, _BRANCH)}", commit, old)
-        status, _, err = self._fork.run(*words, allowed=(0, 1, 128))
-        if status:
-            self._tell_of_lock(name, err)
-            said = err.strip().splitlines()[:1] or ["git failed"]
-            raise CouldNotWork(
-                f"the branch {name} could not be written: {said[0]}",
-                where=str(self._fork.path),
-                hint=f"git -C {shlex.quote(str(self._fork.path))} branch --list 'forkguard*'"
-                "  shows what is in its way",
-            )
+        self._update(f"the branch {name}", f"refs/heads/{_checked(name, _BRANCH)}", commit, old)
 
-    def _tell_of_lock(self, name: str, err: str) -> None:
-        """Raise where a lock file is in the way: of a git at work, or of one that was killed while it wrote."""
+    def _update(self, what: str, *words: str) -> None:
+        """`git update-ref`. Raises `CouldNotWork` that names what is in the way."""
+        status, _, err = self._fork.run("update-ref", "-m", "forkguard", *words, allowed=(0, 1, 128))
+        if not status:
+            return
         found = _LOCKED.search(err)
         if found:
             raise CouldNotWork(
-                f"the branch {name} is locked: a git is at work on it, or was killed while it wrote",
+                f"{what} is locked: a git is at work on it, or was killed while it wrote",
                 where=found[1],
                 hint=f"see that no git runs in {self._fork.path}, then  rm {shlex.quote(found[1])}  and try again",
             )
+        said = err.strip().splitlines()[:1] or ["git failed"]
+        raise CouldNotWork(
+            f"{what} could not be written: {said[0]}",
+            where=str(self._fork.path),
+            hint=f"git -C {shlex.quote(str(self._fork.path))} for-each-ref refs/heads/forkguard refs/forkguard"
+            "  shows what is in its way",
+        )
 
     def keep(self, commit: CommitHash, ref: str) -> None:
         """Point a ref under `refs/forkguard/` at a commit of the fork's objects, so that git keeps it."""
-        self._fork.run("update-ref", "-m", "forkguard", _checked(ref, _KEPT_REF), commit)
+        self._update(f"the ref {ref}", _checked(ref, _KEPT_REF), commit)
 
     def drop_branch(self, name: str, commit: CommitHash) -> None:
         """Delete a `forkguard/…` branch if it points at `commit`; a branch that somebody moved stays."""
         if self.branch(name) == commit:
-            self._fork.run("update-ref", "-d", f"refs/heads/{name}", commit)
+            self._update(f"the branch {name}", "-d", f"refs/heads/{name}", commit)
 
     def fetch(self, source: Path, commit: CommitHash, ref: str) -> None:
         """Bring a commit of another clone into the fork's objects, kept by a ref under `refs/forkguard/`."""

@@ -285,7 +285,7 @@ def test_a_server_ends_when_forkguard_is_killed(tmp_path: Path) -> None:
 
 
 def test_an_impatient_person_leaves_no_server(tmp_path: Path) -> None:
-    """Who interrupts a second time, while a server is asked to stop, does not wait for it, and it is gone all the same."""
+    """Who interrupts again, while a server is asked to stop, does not wait for it, and it is gone all the same."""
     program = write_server(tmp_path, Behaviour(stop="ignore"))
     spec = ServerSpec(program, tmp_path / "target.gguf", None, "none", tmp_path / "logs")
     environment = {"PATH": "/usr/bin:/bin", "FORKGUARD_TEST": str(tmp_path)}

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from forkguard.adapters.git import GitRepository
-from forkguard.errors import TimedOut
+from forkguard.errors import ProcessFailed, TimedOut
 from tests.support.repos import new_repository
 
 TELL = "echo $$ > pid.part && mv pid.part pid"
@@ -18,7 +18,9 @@ LOCKED = f"alias.locked=!trap 'rm lock; kill $!; exit' TERM; touch lock; {TELL};
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Iterator[GitRepository]:
-    with GitRepository(new_repository(tmp_path / "repo").path) as opened:
+    folder = new_repository(tmp_path / "repo")
+    folder.commit("one", {"a.txt": "1\n"})
+    with GitRepository(folder.path) as opened:
         yield opened
 
 
@@ -51,3 +53,11 @@ def test_an_interrupt_ends_the_git_that_is_at_work(repo: GitRepository) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert not still_there(repo)
+
+
+def test_what_git_says_is_told_and_not_its_advice(repo: GitRepository) -> None:
+    (repo.git_dir / "refs/heads/main.lock").touch()
+    with pytest.raises(ProcessFailed) as caught:
+        repo.run("-c", "core.filesRefLockTimeout=0", "update-ref", "refs/heads/main", "HEAD")
+    assert caught.value.what.startswith("git update-ref refs/heads/main failed with status 128: fatal: ")
+    assert caught.value.what.endswith("main.lock': File exists.")

@@ -153,3 +153,16 @@ def test_what_is_in_the_place_of_a_bench_is_named(folder: GitFolder, tmp_path: P
 
     assert caught.value.where == str(place)
     assert caught.value.hint.startswith(f"rm -r {place}")
+
+
+def test_a_lock_on_a_kept_ref_is_told_with_what_mends_it(folder: GitFolder, tmp_path: Path) -> None:
+    lock = folder.path / ".git/refs/forkguard/imported/one.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    checkouts = Worktrees(GitRepository(folder.path), tmp_path / "cache")
+
+    with pytest.raises(CouldNotWork, match="the ref refs/forkguard/imported/one is locked") as caught:
+        checkouts.keep(CommitHash(folder.git("rev-parse", "HEAD")), "refs/forkguard/imported/one")
+
+    assert caught.value.where == str(lock)
+    assert f"rm {lock}" in caught.value.hint
