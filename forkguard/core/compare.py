@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
 from forkguard.core.pieces import Piece, PieceKind
 
@@ -93,16 +94,29 @@ def _gap(index: int, pairs: Mapping[int, int], *, end: int) -> tuple[int, int]:
 
 
 def _matched(upstream: Sequence[Key], fork: Sequence[Key]) -> dict[int, int]:
-    """Index in upstream to index in the fork, for equal pieces, in order."""
+    """Index in upstream to index in the fork, for equal pieces, in order.
+
+    Where one side has a piece more often, those pair up that stand in the same surroundings.
+    """
+    here, there = Counter(upstream), Counter(fork)
+    uneven = {key for key, count in here.items() if 0 != there[key] != count}
+    pairs = _aligned(upstream, fork, uneven) if uneven else {}
+    taken = set(pairs.values())
     waiting: dict[Key, list[int]] = defaultdict(list)
     for i, key in enumerate(fork):
-        waiting[key].append(i)
-    pairs = {}
+        if i not in taken:
+            waiting[key].append(i)
     for i, key in enumerate(upstream):
         places = waiting.get(key)
-        if places:
+        if places and i not in pairs:
             pairs[i] = places.pop(0)
-    return pairs
+    return dict(sorted(pairs.items()))
+
+
+def _aligned(upstream: Sequence[Key], fork: Sequence[Key], keys: AbstractSet[Key]) -> dict[int, int]:
+    """The pairs of these keys in the runs of pieces that both sides share."""
+    runs = SequenceMatcher(None, upstream, fork, autojunk=False).get_matching_blocks()
+    return {run.a + i: run.b + i for run in runs for i in range(run.size) if upstream[run.a + i] in keys}
 
 
 # -- the fork's own names ------------------------------------------------------------------------------

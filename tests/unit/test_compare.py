@@ -122,6 +122,13 @@ def test_a_duplicate_is_counted() -> None:
     assert [one.in_base for one in result.missing] == [True, False, False]
 
 
+def test_of_two_equal_lines_the_one_whose_surroundings_differ_is_missing() -> None:
+    both = ["first(cur);", "cur = scale(cur);", "second(cur);", "cur = scale(cur);", "third(cur);"]
+    result = sides(upstream=both, fork=["first(cur);", "cur = half(cur);", *both[2:]], base=both)
+    assert [(one.piece.line, one.replaced) for one in result.missing] == [(4, True)], "the first of the two"
+    assert result.matched == {i: i for i in (0, 1, 2, 4, 5, 6)}
+
+
 def test_a_line_that_upstream_dropped_and_the_fork_dropped_too_is_nothing() -> None:
     result = sides(upstream=["a();"], fork=["a();"], base=["a();", "b();"])
     assert (result.missing, result.stale) == ((), ())
