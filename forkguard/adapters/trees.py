@@ -179,13 +179,18 @@ def _without_filters(repo: GitRepository) -> list[str]:
 
 
 def _admin_folder(sources: Path) -> Path | None:
-    """The folder in the repository that a worktree's `.git` file names; None where it is not there."""
+    """The folder in the repository that a worktree's `.git` file names; None where it is not there, or not whole."""
     try:
         text = (sources / ".git").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
     folder = Path(text.removeprefix("gitdir:").strip())
-    return folder if text.startswith("gitdir:") and (folder / "HEAD").is_file() else None
+    return folder if text.startswith("gitdir:") and _is_whole(folder) else None
+
+
+def _is_whole(admin: Path) -> bool:
+    """Whether git came to the end of making an entry; one that was killed leaves it without these."""
+    return (admin / "HEAD").is_file() and (admin / "commondir").is_file()
 
 
 def _points_at(admin: Path, sources: Path) -> bool:
@@ -212,14 +217,16 @@ def _belongs(repo: GitRepository, sources: Path) -> bool:
 def _tie(repo: GitRepository, quiet: list[str], sources: Path, commit: CommitHash) -> None:
     """Make `sources` a worktree of `repo`, leaving its files alone.
 
-    A repository that moved still has the entry; the sources alone have lost their way to it. Otherwise, as git
-    adds worktrees at empty places only, one is added beside, without files, and its `.git` file moved over.
-    The index then learns what the files hold, so that right ones are not written again.
+    A repository that moved still has the entry; the sources alone have lost their way to it. An entry whose making
+    was cut off goes. Otherwise, as git adds worktrees at empty places only, one is added beside, without files, and
+    its `.git` file moved over. The index then learns what the files hold, so that right ones are not written again.
     """
     for entry in sorted((repo.git_dir / "worktrees").glob("*")):
         if _points_at(entry, sources):
-            write_atomic(sources / ".git", f"gitdir: {entry}\n")
-            return
+            if _is_whole(entry):
+                write_atomic(sources / ".git", f"gitdir: {entry}\n")
+                return
+            shutil.rmtree(entry)
     beside = sources.with_name("src.new")
     shutil.rmtree(beside, ignore_errors=True)
     repo.run(*quiet, "worktree", "add", "--detach", "--no-checkout", "--force", "--force", str(beside), commit)
