@@ -109,6 +109,8 @@ TYPES = frozenset({"struct_specifier", "class_specifier", "union_specifier"})
 _SEQUENCES = {"compound_statement", "else_clause", "ERROR", "case_statement", "try_statement", "catch_clause",
               "labeled_statement", "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif"}  # fmt: skip
 _LOOPS = {"for_statement", "while_statement", "do_statement", "for_range_loop"}
+_LISTS = {"initializer_list", "enumerator_list"}
+_WORD = re.compile(r"\w")
 _SHORT_LIST = 2
 """An initializer of so many elements is one piece; a longer one is a table, and each element a piece."""
 
@@ -117,7 +119,7 @@ def pieces_of(node: Node, source: bytes, symbol: str) -> tuple[Piece, ...]:
     """The pieces of one unit of that name, in source order."""
     walk = _Walk(source, symbol)
     try:
-        return tuple(walk.node(node))
+        return tuple(walk.unit(node))
     except RecursionError:  # nested deeper than our stack: the unit is one piece
         return (walk.whole(node),)
 
@@ -136,6 +138,7 @@ class _Walk:
     def __init__(self, source: bytes, symbol: str) -> None:
         self._source = source
         self._symbol = symbol
+        self._root: Node | None = None
         self._loops: tuple[str, ...] = ()
         self._guards: tuple[str, ...] = ()
 
@@ -143,6 +146,11 @@ class _Walk:
         """A node as one piece, whatever is inside it."""
         return Piece(PieceKind.STATEMENT, self._symbol, tokens_of(self._source[node.start_byte : node.end_byte]), "",
                      node.start_byte, node.end_byte, node.start_point[0] + 1, node.end_point[0] + 1)  # fmt: skip
+
+    def unit(self, node: Node) -> Iterator[Piece]:
+        """The pieces of a whole unit. Members of a type are units of their own; those of one inside it are not."""
+        self._root = node
+        yield from self.node(node)
 
     def node(self, node: Node) -> Iterator[Piece]:
         kind = node.type
@@ -168,25 +176,34 @@ class _Walk:
             yield from self.node(child)
 
     def _type(self, node: Node) -> Iterator[Piece]:
-        """The head of a type and those members that are no units of their own."""
+        """The head of a type, those members that are no units of their own, and what the type is for."""
         body = type_body(node)
         assert body is not None  # noqa: S101
         yield self._piece(PieceKind.HEADER, node.start_byte, body.start_byte)
+        if node != self._root:
+            yield from self._children(body)
+        yield from self._told(PieceKind.STATEMENT, body.end_byte, node.end_byte)
 
     def _leaf(self, node: Node) -> Iterator[Piece]:
         """A statement or declaration: whole, or cut at the bodies and lists inside it."""
-        body = _first_body(node) if b"{" in self._source[node.start_byte : node.end_byte] else None
-        if body is None:
+        bodies = tuple(_bodies(node)) if b"{" in self._source[node.start_byte : node.end_byte] else ()
+        if not bodies:
             yield from self._comparisons(node, outcome="")
             yield self._piece(
                 PieceKind.STATEMENT, node.start_byte, node.end_byte, without=_chains(node, self._source)
             )
-        elif body.type in {"initializer_list", "enumerator_list"}:
-            yield self._piece(PieceKind.HEADER, node.start_byte, body.start_byte)
-            yield from self._entries(body)
-        else:
-            yield self._piece(PieceKind.HEADER, node.start_byte, body.start_byte)
-            yield from self._children(body)
+            return
+        yield self._piece(PieceKind.HEADER, node.start_byte, bodies[0].start_byte)
+        ends = (*(body.start_byte for body in bodies[1:]), node.end_byte)
+        for body, end in zip(bodies, ends, strict=True):
+            yield from self._entries(body) if body.type in _LISTS else self._children(body)
+            yield from self._told(PieceKind.STATEMENT, body.end_byte, end)
+
+    def _told(self, kind: PieceKind, start: int, end: int) -> Iterator[Piece]:
+        """A stretch behind a body, from its first word on, if it has any."""
+        piece = self._piece(kind, start, end)
+        if any(_WORD.search(token) for token in piece.tokens):
+            yield piece
 
     def _entries(self, body: Node) -> Iterator[Piece]:
         for entry in body.named_children:
@@ -208,6 +225,7 @@ class _Walk:
             before, self._loops = self._loops, (*self._loops, header.text)
             yield from self.node(body)
             self._loops = before
+            yield from self._told(PieceKind.HEADER, body.end_byte, node.end_byte)  # of do: its condition
 
     def _branch(self, node: Node) -> Iterator[Piece]:
         condition = node.child_by_field_name("condition")
@@ -292,22 +310,15 @@ def _case_body(node: Node) -> list[Node]:
     return [child for child in node.named_children if value is None or child.start_byte > value.start_byte]
 
 
-def _first_body(node: Node) -> Node | None:
-    """The first function body, lambda body or table inside a statement, where it is to be cut."""
+def _bodies(node: Node) -> Iterator[Node]:
+    """The function bodies, lambda bodies and tables inside a statement at which it is to be cut, in source order."""
     for child in node.named_children:
-        if child.type in {"compound_statement", "enumerator_list"}:
-            return child
-        if (
-            child.type == "initializer_list"
-            and node.type == "init_declarator"
-            and child.named_child_count > _SHORT_LIST
-        ):
-            return child
-        if child.type not in {"comment", "parameter_list", "template_parameter_list", "base_class_clause"}:
-            found = _first_body(child)
-            if found is not None:
-                return found
-    return None
+        long = child.named_child_count > _SHORT_LIST
+        table = child.type == "initializer_list" and node.type == "init_declarator" and long
+        if table or child.type in {"compound_statement", "enumerator_list"}:
+            yield child
+        elif child.type not in {"comment", "parameter_list", "template_parameter_list", "base_class_clause"}:
+            yield from _bodies(child)
 
 
 def _chains(node: Node | None, source: bytes) -> tuple[Node, ...]:

@@ -117,6 +117,37 @@ def test_a_lambda_body_is_cut_into_statements() -> None:
     assert [piece.text for piece in pieces_of(source)[-2:]] == ["one ( il ) ;", "two ( il ) ;"]
 
 
+@pytest.mark.parametrize(
+    ("source", "pieces"),
+    [
+        ("do { one(); } while (two);", ["do", "one ( ) ;", "while ( two ) ;"]),
+        ("go([&](int a) { one(a); }).then(two);", ["go ( [ & ] ( int a )", "one ( a ) ;", ") . then ( two ) ;"]),
+        (
+            "x = c ? [] { one(); } : [] { two(); };",
+            ["x = c ? [ ]", "one ( ) ;", "two ( ) ;"],
+        ),
+        (
+            "return std::count_if(v, [](int a) { return a; }) != n;",
+            ["return std :: count_if ( v , [ ] ( int a )", "return a ;", ") != n ;"],
+        ),
+        (
+            "struct less { int k; bool operator()(int a) const { return a < k; } } by = {1};",
+            ["struct less", "int k ;", "bool operator ( ) ( int a ) const", "return a < k ;", "by = { 1 } ;"],
+        ),
+        ("run([] { one(); });", ["run ( [ ]", "one ( ) ;"]),
+    ],
+)
+def test_what_stands_behind_a_body_is_a_piece_too(source: str, pieces: list[str]) -> None:
+    assert [piece.text for piece in pieces_of(f"void f() {{\n    {source}\n}}\n")[1:]] == pieces
+
+
+def test_a_constructor_keeps_its_body_behind_a_lambda_among_its_initializers() -> None:
+    source = "memory::memory(int n) : a([](int) { return true; }), b(n, n_rs_seq) {\n    go();\n}\n"
+    assert [piece.text for piece in pieces_of(source)] == [
+        "memory :: memory ( int n ) : a ( [ ] ( int )", "return true ;", ") , b ( n , n_rs_seq )", "go ( ) ;",
+    ]  # fmt: skip
+
+
 def test_cases_carry_the_statement_that_they_lead_to() -> None:
     source = """bool f(kind k) {
     switch (k) {
