@@ -5,6 +5,7 @@ llama.cpp's Python side lists archs too: `MODEL_ARCH`, the tables keyed by it, a
 
 import ast
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -54,8 +55,10 @@ class PythonUnit(Unit):
 def parse_python(source: bytes) -> SourceFile:
     """Parse one file; what Python cannot parse has no units, and the file counts as broken."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes: they are the author's business
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last for what is nested too deep
         return SourceFile(source, (), None, broken=True)
     return SourceFile(source, tuple(_Cutter(source).units(tree.body, ())), None, broken=False)
 
@@ -95,17 +98,22 @@ class _Cutter:
             yield self._piece(PieceKind.HEADER, symbol, start, self._span(value)[0])
             yield from self._items(value, symbol)
         elif isinstance(node, _Compound):
-            inner = [
-                part for field in ("body", "handlers", "orelse", "finalbody") for part in getattr(node, field, [])
-            ]
-            first = min((self._span(part)[0] for part in inner), default=end)
-            yield self._piece(PieceKind.HEADER, symbol, start, first)
-            for part in inner:
-                if isinstance(part, ast.stmt):
-                    yield from self._statement(part, symbol, entry=entry)
+            yield from self._compound(node, symbol, entry=entry)
         else:
             kind = PieceKind.ENTRY if entry and isinstance(node, ast.Assign | ast.AnnAssign) else PieceKind.STATEMENT
             yield self._piece(kind, symbol, start, end)
+
+    def _compound(self, node: _Compound | ast.ExceptHandler, symbol: str, *, entry: bool) -> Iterator[Piece]:
+        """The head of a compound statement, and its parts."""
+        start, end = self._span(node)
+        inner = [part for field in ("body", "handlers", "orelse", "finalbody") for part in getattr(node, field, [])]
+        first = min((self._span(part)[0] for part in inner), default=end)
+        yield self._piece(PieceKind.HEADER, symbol, start, first)
+        for part in inner:
+            if isinstance(part, ast.ExceptHandler):
+                yield from self._compound(part, symbol, entry=entry)
+            else:
+                yield from self._statement(part, symbol, entry=entry)
 
     def _items(self, table: ast.Dict, symbol: str) -> Iterator[Piece]:
         """The entries of a table; a list behind a key gives one piece for each element, headed by the key."""

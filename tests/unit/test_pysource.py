@@ -66,7 +66,27 @@ def test_a_class_begins_at_its_decorator() -> None:
     assert unit.pieces[0].line == 16
 
 
-@pytest.mark.parametrize("source", [b"def broken(:\n", b"x = '\xff'\n", b"a = 1\0\n"])
+def test_every_part_of_a_try_is_cut() -> None:
+    source = (
+        b"def f():\n    try:\n        one()\n    except (A, B) as e:\n        two(e)\n    else:\n        three()\n"
+    )
+    source += b"    finally:\n        four()\n"
+    (unit,) = parse_python(source).units
+    assert [(piece.text, piece.line) for piece in unit.pieces] == [
+        ("def f ( ) :", 1), ("try :", 2), ("one ( )", 3), ("except ( A , B ) as e :", 4), ("two ( e )", 5),
+        ("three ( )", 7), ("four ( )", 9),
+    ]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_escape_that_python_warns_of_is_read_in_silence() -> None:
+    assert [piece.text for piece in parse_python(b"x = '\\d'\n").units[0].pieces] == ["x = '\\d'"]
+
+
+DEEP = b"-" * 100_000 + b"1"
+
+
+@pytest.mark.parametrize("source", [b"def broken(:\n", b"x = '\xff'\n", b"a = 1\0\n", DEEP], ids=range(4))
 def test_what_python_cannot_parse_is_broken_and_raises_nothing(source: bytes) -> None:
     parsed = parse_python(source)
     assert (parsed.broken, parsed.units) == (True, ())
