@@ -111,6 +111,8 @@ $(READY): requirements.lock pyproject.toml
 	  echo "Python's venv module is missing: sudo apt install python3-venv" >&2; exit 1; }
 	@echo "Setting up $(VENV) (half a minute, once)" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --require-hashes -r requirements.lock || { \
+	  echo "The locked packages are not to be had: is the package index reachable? pip config list  says which one is asked" >&2; \
+	  exit 1; }
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
