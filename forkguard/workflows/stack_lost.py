@@ -7,6 +7,7 @@ from forkguard.core.fitting import Files
 from forkguard.core.names import CommitHash
 from forkguard.core.replay import StackPatch
 from forkguard.core.stack_check import Problem, StackFinding, lines_gone
+from forkguard.errors import UnknownRef
 from forkguard.workflows.replay_stack import ReplayTools, Stack
 
 
@@ -29,12 +30,24 @@ def lost_patches(
         culprit = _since(patch, whole, stack)
         if culprit is None:
             what, fix = f"{fork.ref} does not have it: {path}", f"git diff {fork.commit[:10]} {tip[:10]} -- {path}"
+            if branch := _unmerged(patch.patchset, fork, tools):
+                what, fix = f"{fork.ref} does not have it yet: {path}", f"git merge {branch}  into {fork.ref}"
         else:
             subject = tools.repo.commits([culprit])[culprit].subject
             what = f"{lines} of its lines are no longer in {path} of {fork.ref}, since {culprit[:10]} {subject}"
             fix = f"git show -m {culprit[:10]}  shows what happened"
         found.append(StackFinding(Problem.LOST, patch.label, what, fix))
     return found
+
+
+def _unmerged(patchset: str, fork: Side, tools: ReplayTools) -> str | None:
+    """The branch that a port of the patchset left, where the production branch does not hold it."""
+    branch = f"forkguard/{patchset}"
+    try:
+        ported = tools.repo.resolve(branch)
+    except UnknownRef:
+        return None
+    return None if tools.repo.is_ancestor(ported, fork.commit) else branch
 
 
 def _since(patch: StackPatch, whole: Files, stack: Stack) -> CommitHash | None:

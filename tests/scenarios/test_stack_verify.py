@@ -193,6 +193,19 @@ def test_a_patch_that_production_never_had(queue: Queue) -> None:
     assert (lost["where"], lost["what"]) == ("three/0001-ours-three.patch", "production does not have it: README.md")
 
 
+def test_a_port_that_is_not_merged_yet_is_to_be_merged(queue: Queue) -> None:
+    queue.upstream_commit("a request (#300)", {"docs/x.txt": "x\n"})
+    queue.desk.json("port", "300", status=0)
+
+    (lost,) = [each for each in verified(queue, status=1)["findings"] if each["kind"] == "lost"]
+    assert lost["where"].startswith("300/0001-")
+    assert lost["what"] == "production does not have it yet: docs/x.txt"
+    assert lost["fix"] == "git merge forkguard/300  into production"
+
+    queue.fork.git("merge", "-q", "forkguard/300")
+    assert not verified(queue, status=0)["findings"]
+
+
 # -- removals ------------------------------------------------------------------------------------------------
 
 WITHOUT = notes(dict.fromkeys(range(20, 24)))
