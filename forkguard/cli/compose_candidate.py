@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from forkguard.cli import clock
 from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import Project, patchset_store
 from forkguard.cli.compose_build import open_workshop
@@ -67,7 +68,7 @@ class CandidateWork:
         tree = replace(wiring.built_tree(project, built.server), patchsets=self._carried())
         report, receipt = gate_program(
             project.map, project.root, GateQuestion(arch, upstream=beside, profile=profile), tree,
-            suspects=lambda: wiring.drift_suspects(project, arch, today=wiring.now().date()), talk=self.talk,
+            suspects=lambda: wiring.drift_suspects(project, arch, today=clock.today()), talk=self.talk,
             upstream=upstream,
         )  # fmt: skip
         checks = tuple(NightCheck(one.name.value, one.verdict.value, one.kind, one.detail) for one in report.checks)

@@ -5,7 +5,6 @@ import os
 import platform
 import shlex
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from forkguard.adapters.surroundings import (
     who_else_writes,
 )
 from forkguard.adapters.system import install_command
+from forkguard.cli import clock
 from forkguard.cli.compose import (
     FORK_VARIABLE,
     STATE_NAME,
@@ -250,7 +250,7 @@ class Examination:
         fix = f"git -C {shlex.quote(str(repo.path))} fetch" + (
             f" {shlex.quote(remote)}" if remote in repo.remotes() else ""
         )
-        return judge_age(self._upstream.ref, date=commit.date, now=datetime.now(UTC), fix=fix)
+        return judge_age(self._upstream.ref, date=commit.date, now=clock.now(), fix=fix)
 
     def _state(self) -> str:
         assert self._map_path is not None  # noqa: S101  (comes after the map)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 from forkguard import __version__
@@ -13,6 +13,7 @@ from forkguard.adapters.host import describe_box, recorded_environment, server_e
 from forkguard.adapters.server import Bounds, DraftUse, LlamaServers, ServerSpec
 from forkguard.adapters.server_files import hash_libraries, read_model
 from forkguard.adapters.upstream_tests import UpstreamPrograms
+from forkguard.cli import clock
 from forkguard.cli.compose import Project, fork_base, project_ledger, project_rules
 from forkguard.core.findings import Base, Finding
 from forkguard.core.gate import GatedTree, ModelFile, Suspect
@@ -143,7 +144,7 @@ def gate_means(
 
     return GateMeans(
         servers=servers(binary),
-        now=now,
+        now=clock.now,
         libraries=lambda loaded: hash_libraries(binary, loaded),
         suspects=suspects,
         talk=talk,
@@ -217,8 +218,3 @@ def _suspect(finding: Finding, logs: tuple[str, ...]) -> Suspect:
         mend=finding.fix or show,
         command=finding.fix if finding.fix.startswith("forkguard ") else show,
     )
-
-
-def now() -> datetime:
-    """The present, in UTC."""
-    return datetime.now(UTC)

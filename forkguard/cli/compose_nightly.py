@@ -20,6 +20,7 @@ from forkguard.adapters.nights import NightFolder
 from forkguard.adapters.pushing import push_candidate
 from forkguard.adapters.rawlogs import RawLogs
 from forkguard.adapters.worktrees import Worktrees
+from forkguard.cli import clock
 from forkguard.cli.compose import (
     STATE_NAME,
     Project,
@@ -33,7 +34,7 @@ from forkguard.cli.compose import (
     receipt_store,
     trees_folder,
 )
-from forkguard.cli.compose_nights import NIGHTS, night_folder, now
+from forkguard.cli.compose_nights import NIGHTS, night_folder
 from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_port import recheck_places
 from forkguard.cli.compose_stack import replay_tools
@@ -110,7 +111,7 @@ class NightWork:
     def key(self, target: Side) -> str:
         """A hash of all that the results depend on: commits, files beside the map, version, expired entries."""
         project = self.project
-        today = now().date()
+        today = clock.today()
         over = sorted(entry.id for entry in project.map.accept if entry.until is not None and entry.until < today)
         facts = [__version__, project.fork.ref, project.fork.commit, target.ref, target.commit, *over]
         total = hashlib.sha256("\0".join(facts).encode())
@@ -155,7 +156,7 @@ class NightWork:
             base=base,
             archs=archs,
             rules=project_rules(project),
-            ledger=project_ledger(project, today=now().date(), baseline=known),
+            ledger=project_ledger(project, today=clock.today(), baseline=known),
             talk=self.talk,
         )
         return report, as_json(report)
@@ -319,7 +320,7 @@ def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: st
             if not place.state.is_dir():
                 raise
             stack.enter_context(place.locked())
-            return place.told(not_opened(place.nights, _draft(place), error, now=now))
+            return place.told(not_opened(place.nights, _draft(place), error, now=clock.now))
         stack.enter_context(place.locked())
         draft = _draft(place)
         draft.fork = project.fork
@@ -331,7 +332,7 @@ def _draft(place: NightPlace) -> Draft:
     said = close_cut_off(nights)
     last, wrong = nights.last()
     said = (*said, *wrong)
-    started = now()
+    started = clock.now()
     if last is not None and last.started > moment(started):
         said = (*said, f"the clock is behind that of the night {last.id}, which began at {last.started}")
     return Draft(
@@ -360,7 +361,7 @@ def night_means(project: Project, talk: Talk) -> NightMeans:
         nights=night_folder(project),
         branches=Worktrees(project.fork_repo, project.cache / "worktrees"),
         talk=talk,
-        now=now,
+        now=clock.now,
         archs=watched_archs(project),
         work=NightWork(project, talk),
         candidates=candidates,

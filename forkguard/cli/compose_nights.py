@@ -1,16 +1,9 @@
 """Where the records of nights are; kept apart from `compose_nightly`, so that looking at them loads nothing else."""
 
-from datetime import UTC, datetime
-
 from forkguard.adapters.nights import NightFolder
 from forkguard.cli.compose import Project
 
 NIGHTS = "nightly"
-
-
-def now() -> datetime:
-    """The present, in UTC."""
-    return datetime.now(UTC)
 
 
 def night_folder(project: Project) -> NightFolder:

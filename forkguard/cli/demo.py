@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from datetime import date, datetime
 from pathlib import Path
 
 import click
@@ -16,7 +15,7 @@ from forkguard.adapters.files import locked
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.git_door import no_git
 from forkguard.adapters.mapstore import write_map
-from forkguard.cli import compose_gate
+from forkguard.cli import clock, compose_gate
 from forkguard.cli.compose import cache_folder, fork_base, open_project, project_ledger, project_rules
 from forkguard.cli.compose_build import build_tools, open_workshop
 from forkguard.cli.compose_init import open_places
@@ -191,7 +190,7 @@ class _KeptFolder:
                 base=base,
                 archs=[_ARCH],
                 rules=project_rules(project),
-                ledger=project_ledger(project, today=_today()),
+                ledger=project_ledger(project, today=clock.today()),
                 talk=self._talk,
             )
 
@@ -211,7 +210,7 @@ class _KeptFolder:
                 project.root,
                 GateQuestion(_ARCH, profile=DEFAULT_PROFILE),
                 compose_gate.built_tree(project, self._servers[ref]),
-                suspects=lambda: compose_gate.drift_suspects(project, _ARCH, today=_today()),
+                suspects=lambda: compose_gate.drift_suspects(project, _ARCH, today=clock.today()),
                 talk=self._talk,
             )
         return report, str(self._shown / receipt.relative_to(self._folder))
@@ -231,10 +230,6 @@ def _is_there(workshop: Workshop, commit: CommitHash) -> bool:
     profile = choose_profile(DEFAULT_PROFILE, workshop.profiles, workshop.tools.machine())
     tree = workshop.trees.path(tree_id(commit, profile))
     return bool(workshop.tools.binaries(tree, profile.targets))
-
-
-def _today() -> date:
-    return datetime.now().astimezone().date()
 
 
 def program_from(folder: Path) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from forkguard import __version__
+from forkguard.cli import clock
 from forkguard.cli.compose import Project, fork_base, project_ledger, project_rules
 from forkguard.cli.drift_fixes import show_fixes
 from forkguard.cli.drift_ledger import Answer, accept, read_answer, read_baseline, write_baseline
@@ -88,7 +89,7 @@ def command(
     Exit status: 0 clean, accepted or written; 1 a finding, or an arch that the fork does not have. Accepted
     drift, the baseline, notes and hazards that upstream has too are told but not counted, unless --strict.
     """
-    today = datetime.now().astimezone().date()
+    today = clock.today()
     answer = read_answer(ids, reason=reason, by=by, until=until.date() if until else None, today=today)
     _check(archs, all_archs=all_archs, answer=answer, writes=writes, fixes=fixes, format_=format_)
     with options.talk() as talk, options.opened() as project:

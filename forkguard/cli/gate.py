@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from forkguard.adapters.mapstore import chosen_map, read_map
-from forkguard.cli.compose_gate import drift_suspects, now
+from forkguard.cli import clock
+from forkguard.cli.compose_gate import drift_suspects
 from forkguard.cli.gate_bisect import tell_bisect
 from forkguard.cli.gate_jobs import EXITS, job_question, tell_jobs
 from forkguard.cli.gate_selftest import tell_self_test
@@ -173,7 +174,7 @@ def _gate_binary(
 
     def witnesses() -> tuple[Suspect, ...]:
         with options.opened() as project:
-            return drift_suspects(project, asked.arch, today=now().date())
+            return drift_suspects(project, asked.arch, today=clock.today())
 
     tree = foreign_program(binary)
     if upstream is None and wants_upstream(map_, asked):

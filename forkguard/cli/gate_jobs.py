@@ -11,6 +11,7 @@ from pathlib import Path
 from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.signing import SshSigner, SshVerifier
+from forkguard.cli import clock
 from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import STATE_NAME
 from forkguard.cli.gating import GateQuestion
@@ -128,7 +129,7 @@ def adopt_receipts(map_: UpstreamMap, folder: Path, report_: MergeReport, *, roo
             hint="gate these jobs again with this version of forkguard",
         ) from error  # fmt: skip
     for joined in found:
-        place = store.make_folder(wiring.now(), name=joined.name)
+        place = store.make_folder(clock.now(), name=joined.name)
         for path, log, name in joined.logs:
             shutil.copyfile((folder / path).with_name(log), place / name, follow_symlinks=False)
         sign = signer.sign if signer is not None else None

@@ -9,6 +9,7 @@ from forkguard.adapters.files import write_atomic
 from forkguard.adapters.hashing import hash_file
 from forkguard.adapters.receipts import ReceiptStore, read_build
 from forkguard.adapters.signing import SshSigner
+from forkguard.cli import clock
 from forkguard.cli import compose_gate as wiring
 from forkguard.cli.compose import STATE_NAME, Project
 from forkguard.cli.compose_build import open_workshop
@@ -83,7 +84,7 @@ def gate_project(
         asserts = wiring.built_tree(project, build(adapt=with_asserts).server)
     return gate_program(
         project.map, project.root, question, wiring.built_tree(project, built.server),
-        suspects=lambda: wiring.drift_suspects(project, question.arch, today=wiring.now().date()), talk=talk,
+        suspects=lambda: wiring.drift_suspects(project, question.arch, today=clock.today()), talk=talk,
         upstream=upstream, asserts=asserts,
         tests=partial(_run_tests, project, question, talk=talk) if question.upstream_tests else None,
     )  # fmt: skip
@@ -142,7 +143,7 @@ def gate_program(
     questions = choose_questions(table, root=root)
     signer = _signer(table, root)
     store = ReceiptStore(receipts or _state_folder(root) / "receipts")
-    folder = store.make_folder(wiring.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
+    folder = store.make_folder(clock.now(), name=(tree.commit or tree.binary_sha256)[:_SHORT])
     models = wiring.choose_models(map_, table, question.arch, root=root, folder=folder, size=question.probe_size)
     models = models.only(target=question.target, draft=question.draft)
     talk.step("hashing the models")
@@ -164,10 +165,10 @@ def gate_program(
     result = with_asserts_told(result, compiled_in=compiled_in, tree=asserts)
     result = with_measurements(
         result, table, plans, servers=means.servers, questions=questions, kinds=models.kinds(),
-        receipts=store.all(), suspects=suspects, talk=talk, now=wiring.now,
+        receipts=store.all(), suspects=suspects, talk=talk, now=clock.now,
     )  # fmt: skip
     if tests is not None:
-        result = attach_tests(result, tests(folder), finished=wiring.now().isoformat(timespec="seconds"))
+        result = attach_tests(result, tests(folder), finished=clock.now().isoformat(timespec="seconds"))
     sign = signer.sign if signer is not None else None
     return result, store.write(folder, report.to_json(result), build=build, job=question.job, sign=sign)
 

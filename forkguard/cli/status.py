@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from forkguard.adapters.nights import NightFolder
+from forkguard.cli import clock
 from forkguard.cli.compose import latest_receipt, patchset_store
-from forkguard.cli.compose_nights import night_folder, now
+from forkguard.cli.compose_nights import night_folder
 from forkguard.cli.compose_replay import open_works
 from forkguard.cli.options import deliver, output_options
 from forkguard.cli.project_options import ProjectOptions, project_options
@@ -67,7 +68,7 @@ def command(
             report,
             open=(*open_works(project), *unfinished),
             nightly=latest_night(nights),
-            watch=watch(nights.newest_first(), now=now(), max_age=age) if age is not None else None,
+            watch=watch(nights.newest_first(), now=clock.now(), max_age=age) if age is not None else None,
         )
     deliver(status_json(report) if format_ == "json" else status_text(report), output=output)
     return int(ExitCode.FINDING if report.watch is not None and report.watch.stale else ExitCode.CLEAN)

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -14,6 +14,7 @@ from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.receipts import ReceiptStore
 from forkguard.adapters.server_files import read_model
 from forkguard.adapters.signing import SshVerifier
+from forkguard.cli import clock
 from forkguard.cli.compose import STATE_NAME
 from forkguard.cli.options import deliver, map_option, output_options
 from forkguard.core.built_trees import parse_age
@@ -88,12 +89,14 @@ def command(
         binary=str(binary),
         sha256=hash_file(program),
         arch=arch,
-        models=tuple(_model(path) for path in dict.fromkeys((*models, *map(Path, flagged_models(words))))),
+        models=tuple(
+            _model(path) for path in dict.fromkeys((*models, *map(Path, flagged_models(words, os.environ))))
+        ),
         flags=flag_set(words) if flags is not None else None,
         environment=recorded_environment(os.environ),
         steering=steering_variables(os.environ),
         max_age=age,
-        now=now(),
+        now=clock.now(),
     )
     verifier = SshVerifier(signers) if signers is not None else None
     libraries = functools.cache(lambda: libraries_now(program))
@@ -112,11 +115,6 @@ def _receipts(receipts: Path | None, signers: Path | None, map_file: Path | None
         signers = map_path.parent / Path(named).expanduser()
     folder = receipts.expanduser().absolute() if receipts is not None else map_path.parent / STATE_NAME / "receipts"
     return ReceiptStore(folder), signers
-
-
-def now() -> datetime:
-    """The present, in UTC."""
-    return datetime.now(UTC)
 
 
 def _program(binary: Path) -> Path:

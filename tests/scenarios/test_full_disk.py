@@ -5,8 +5,6 @@ import shutil
 
 import pytest
 
-from forkguard.cli import compose_gate
-from forkguard.cli import verify as cli
 from tests.support.commands import forkguard
 from tests.support.receipts import Shelf
 from tests.support.scripted_server import Behaviour, write_server
@@ -28,10 +26,7 @@ timeout = 20
 
 
 @pytest.mark.parametrize("free", [0, 24], ids=lambda free: f"{free}k")
-def test_a_full_disk_leaves_no_receipt_and_the_chain_whole(
-    shelf: Shelf, free: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli, "now", compose_gate.now)
+def test_a_full_disk_leaves_no_receipt_and_the_chain_whole(shelf: Shelf, free: int) -> None:
     (shelf.root / "upstream-map.toml").write_text(MAP)
     (shelf.root / "prompts.toml").write_text('[[prompt]]\nname = "one"\ntext = "One?"\ntokens = 9\n')
     server = write_server(shelf.root / "server", Behaviour())

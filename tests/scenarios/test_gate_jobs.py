@@ -9,7 +9,6 @@ import jsonschema
 import pytest
 
 from forkguard.adapters.signing import SshSigner
-from forkguard.cli import compose_gate, verify
 from tests.support.commands import Outcome, forkguard
 from tests.support.receipts import Shelf
 from tests.support.scripted_server import Behaviour, write_server
@@ -91,8 +90,7 @@ def test_an_id_may_be_the_name_of_a_file(desk: Shelf) -> None:
     assert {(job["id"].split(".")[0], job["arch"]) for job in jobs} == {("he_ron", "he/ron")}
 
 
-def test_a_job_runs_its_own_arm_and_is_named_in_the_receipt(desk: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "now", compose_gate.now)
+def test_a_job_runs_its_own_arm_and_is_named_in_the_receipt(desk: Shelf) -> None:
     (desk.root / "prompts.toml").write_text('[[prompt]]\nname = "one"\ntext = "One?"\ntokens = 9\n')
     with (desk.root / "upstream-map.toml").open("a") as file:
         file.write('prompts = "prompts.toml"\n')
@@ -250,8 +248,7 @@ def real_jobs(desk: Shelf, *programs: Behaviour) -> Path:
     return server
 
 
-def test_the_joined_receipt_covers_the_program_as_any_other(desk: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "now", compose_gate.now)
+def test_the_joined_receipt_covers_the_program_as_any_other(desk: Shelf) -> None:
     server = real_jobs(desk, Behaviour())
     outcome = forkguard("gate", "--merge", "artifacts", "--adopt", "--format", "json", cwd=desk.root)
     document = fits(outcome, "gate-merge")

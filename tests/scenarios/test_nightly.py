@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forkguard.cli import status as status_command
+from forkguard.cli import clock
 from tests.support.hook import hook
 from tests.support.mini_llama import draft_support
 from tests.support.nights import BRANCH, Nights, detail, outcomes
@@ -340,7 +340,7 @@ def test_status_tells_the_last_night_and_barks_where_none_is_recent(
     lines = desk.run("status").out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("nightly   could not run, "))
     assert lines[at + 1].startswith("          not green for 1 day, the same for 2 nights: ")
-    monkeypatch.setattr(status_command, "now", lambda: datetime(2100, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr(clock, "now", lambda: datetime(2100, 1, 1, tzinfo=UTC))
     outcome = desk.run("status", "--max-age", "36h")
     assert outcome.status == 1
     assert "          stale: the last answer is of " in outcome.out

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forkguard.adapters.files import locked
-from forkguard.cli import compose_nightly
+from forkguard.cli import clock
 from forkguard.core.replay import StackPatch
 from forkguard.ports import PatchsetStore
 from forkguard.workflows import nightly_looks
@@ -60,7 +60,7 @@ def backwards(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that is a day earlier each night."""
     start = datetime(2026, 9, 9, 3, tzinfo=UTC)
     times = (start - timedelta(hours=hour) for hour in range(10_000))
-    monkeypatch.setattr(compose_nightly, "now", lambda: next(times))
+    monkeypatch.setattr(clock, "now", lambda: next(times))
 
 
 @pytest.mark.usefixtures("backwards")

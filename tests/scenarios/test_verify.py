@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forkguard.adapters.hashing import hash_file
-from forkguard.cli import verify as cli
+from forkguard.cli import clock as cli_clock
 from tests.support.commands import forkguard
 from tests.support.receipts import DRAFT_FLAGS, FLAGS, Shelf, arm
 from tests.support.verifying import passes, refused, verify
@@ -158,6 +158,16 @@ def test_another_environment(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, name
     assert name in refusal["detail"]
 
 
+def test_a_model_that_the_environment_names_is_compared(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.gate()
+    monkeypatch.setenv("LLAMA_ARG_MODEL", str(shelf.root / "target.gguf"))
+    assert "models (--model)" not in passes(shelf)["not_compared"]
+    (shelf.root / "other.gguf").write_bytes((shelf.root / "target.gguf").read_bytes() + b"x")
+    monkeypatch.setenv("LLAMA_ARG_MODEL", str(shelf.root / "other.gguf"))
+    assert refused(shelf)["class"] == "unlisted-model"
+    assert refused(shelf, "--flags", "-c 8")["class"] == "unlisted-model"
+
+
 def test_secrets_and_where_it_listens_are_no_other_environment(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.gate(environment={"CUDA_VISIBLE_DEVICES": "0"})
     for name, value in {"LLAMA_API_KEY": "x", "LLAMA_ARG_PORT": "80", "CUDA_VISIBLE_DEVICES": "0"}.items():
@@ -297,5 +307,5 @@ def test_wrong_use_exits_2(shelf: Shelf, words: tuple[str, ...]) -> None:
     assert (outcome.status, outcome.out) == (2, "")
 
 
-def test_the_clock_is_the_real_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert abs(cli.now() - datetime.now(UTC)) < timedelta(minutes=1)
+def test_the_clock_is_the_real_one() -> None:
+    assert abs(cli_clock.now() - datetime.now(UTC)) < timedelta(minutes=1)

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from forkguard.cli import verify as cli
+from forkguard.cli import clock as cli_clock
 from tests.support.commands import Outcome, forkguard
 from tests.support.receipts import FINISHED, Shelf
 
@@ -22,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
     """Says how long after the gate's end it is now; an hour, unless set."""
 
     def set_to(after: timedelta) -> None:
-        monkeypatch.setattr(cli, "now", lambda: FINISHED + after)
+        monkeypatch.setattr(cli_clock, "now", lambda: FINISHED + after)
 
     set_to(timedelta(hours=1))
     return set_to
