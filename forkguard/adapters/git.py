@@ -193,9 +193,9 @@ class GitRepository(GitDoor):
     # -- changes by content --------------------------------------------------------------------------
 
     def own_commits(self, since: CommitHash, until: CommitHash, *, trailer: str) -> list[tuple[Commit, str | None]]:
-        """The commits in between that are no merges, newest first, each with the value of its trailer."""
+        """The commits in between that are no merges, newest first, none before its child, each with its trailer."""
         form = _commit_form(f"%(trailers:key={trailer},valueonly,separator=%x2C)")
-        _, out, _ = self.run("log", "--no-merges", form, f"{since}..{until}", "--")
+        _, out, _ = self.run("log", "--date-order", "--no-merges", form, f"{since}..{until}", "--")
         return [(commit, value.strip() or None) for commit, value in _read_commits(out)]
 
     def patch_ids(self, since: CommitHash, until: CommitHash) -> dict[CommitHash, str]:

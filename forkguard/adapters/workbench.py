@@ -269,11 +269,15 @@ class Workbench:
     # -- patches -------------------------------------------------------------------------------------
 
     def patch(
-        self, commit: CommitHash, *, number: int, base: CommitHash, headers: Sequence[str]
+        self, commit: CommitHash, *, number: int, base: CommitHash | None, headers: Sequence[str]
     ) -> tuple[str, bytes]:
-        """One commit as `git format-patch --base` writes it, with more mail headers: file name and content."""
+        """One commit as `git format-patch` writes it, with more mail headers: file name and content.
+
+        `base`, which it names as what it stands on, is an ancestor of the commit.
+        """
         words = ["format-patch", "-1", "-N", f"--start-number={number}", "--no-signature", "--full-index", "--binary"]
-        words += ["--no-attach", "--no-thread", "--stat=72", "--filename-max-length=64", f"--base={base}"]
+        words += ["--no-attach", "--no-thread", "--stat=72", "--filename-max-length=64"]
+        words += [f"--base={base}" if base else "--no-base"]
         words += [f"--add-header={header}" for header in headers]
         with tempfile.TemporaryDirectory(prefix="forkguard-patch-") as folder:
             self._git(*words, "-o", folder, commit)

@@ -16,7 +16,6 @@ from forkguard.cli.compose_stack import Writing, project_base, replay_tools, wri
 from forkguard.cli.options import deliver, fork_options, map_option, output_options, talk_options
 from forkguard.cli.project_options import ProjectOptions, collected
 from forkguard.cli.talk import ConsoleTalk
-from forkguard.core.commit_objects import PATCHSET_TRAILER
 from forkguard.core.findings import Side
 from forkguard.core.names import CommitHash, check_ref
 from forkguard.core.patchset import check_name
@@ -186,8 +185,7 @@ def _of_branch(project: Project, ref: str, base: CommitHash, tools: ReplayTools)
         raise UsageProblem(
             f"{ref} does not descend from {base[:10]}", hint="name the commit that it was made from with --base REF"
         )
-    own = project.fork_repo.own_commits(base, tip, trailer=PATCHSET_TRAILER)
-    return branch_patches([(commit.id, trailer) for commit, trailer in reversed(own)], base=base, tools=tools)
+    return branch_patches(tip, base=base, repo=project.fork_repo, tools=tools)
 
 
 @click.command("export", short_help="The stack as patches, as a bundle or as a branch.")

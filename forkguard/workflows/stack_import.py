@@ -6,6 +6,7 @@ Numbers and authors are kept. The stack's series is written last, so that it nev
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from forkguard.core.commit_objects import PATCHSET_TRAILER
 from forkguard.core.names import CommitHash
 from forkguard.core.patch_mail import NotAPatch, PatchMail, parse_mail
 from forkguard.core.patchset import (
@@ -19,7 +20,7 @@ from forkguard.core.patchset import (
 from forkguard.core.replay import PatchStatus, StackPatch
 from forkguard.core.stack_edit import imported_manifest, name_from, number_of
 from forkguard.errors import UsageProblem
-from forkguard.ports import PatchsetStore
+from forkguard.ports import PatchsetStore, Repository
 from forkguard.workflows.replay_stack import ReplayTools, Stack
 
 KEPT_FIELDS = ("Origin", "Forwarded", "Applied-Upstream", "Bug", "Reviewed-by", "Last-Update")
@@ -107,6 +108,7 @@ def _made(incoming: Sequence[Incoming], base: CommitHash, tools: ReplayTools) ->
     state = stack.state()
     steps, troubles = [], dict[int, str]()
     for index, mail in enumerate(mails):
+        tools.talk.progress(index, len(mails), "patches applied to the base")
         tried = stack.attempt(index, state)
         if tried.status not in (PatchStatus.APPLIES, PatchStatus.ADDITIVE):
             place = f", {tried.troubles[0].path}: {tried.troubles[0].reason}" if tried.troubles else ""
@@ -151,7 +153,8 @@ def _files(
     names: dict[str, list[str]] = {}
     kept: list[tuple[str, str]] = []
     firsts: dict[str, _Ready] = {}
-    for each in ready:
+    for done, each in enumerate(ready):
+        tools.talk.progress(done, len(ready), "patches written")
         stem = each.incoming.name.rpartition("/")[2]
         name = into or each.incoming.patchset or _named(stem, each.number)
         if each.commit is not None:
@@ -209,11 +212,22 @@ def _check_free(files: Mapping[str, bytes], patchsets: PatchsetStore) -> None:
 
 
 def branch_patches(
-    commits: Sequence[tuple[CommitHash, str | None]], *, base: CommitHash, tools: ReplayTools
+    tip: CommitHash, *, base: CommitHash, repo: Repository, tools: ReplayTools
 ) -> tuple[Incoming, ...]:
-    """The commits of a branch as patches; each comes with the patchset that its trailer names, if any."""
+    """The commits from the base to the tip as patches, each with the patchset that its trailer names, if any.
+
+    Where merges are among them, they stand on several commits of upstream: only what each changes is taken.
+    """
+    own = repo.own_commits(base, tip, trailer=PATCHSET_TRAILER)[::-1]
+    merges = len(repo.history(["--merges", f"{base}..{tip}"]))
+    if merges:
+        tools.talk.note(
+            f"{merges} merge{'s' if merges > 1 else ''} among {len(own) + merges} commits: each patch is applied to the "
+            "base anew, and what was changed in a merge itself is in none"
+        )
     found = []
-    for number, (commit, patchset) in enumerate(commits, 1):
-        file, content = tools.bench.patch(commit, number=number, base=base, headers=())
-        found.append(Incoming(file, content, commit=commit, patchset=patchset))
+    for number, (commit, patchset) in enumerate(own, 1):
+        tools.talk.progress(number, len(own), "commits read")
+        file, content = tools.bench.patch(commit.id, number=number, base=None, headers=())
+        found.append(Incoming(file, content, commit=None if merges else commit.id, patchset=patchset))
     return tuple(found)

@@ -59,6 +59,37 @@ def test_a_branch_becomes_a_stack_that_verifies(queue: Queue) -> None:
     assert "\nOrigin: vendor\nForwarded: no\n" in first
 
 
+def test_a_branch_with_merges_of_upstream_becomes_a_stack_on_the_base_of_today(queue: Queue) -> None:
+    queue.fork.commit("ours: ten", {NOTES: notes({10: "ten, ours"})})
+    queue.upstream_commit("theirs: thirty (#103)", {NOTES: notes({30: "thirty, theirs"})})
+    queue.fork.git("merge", "-q", "--no-edit", "upstream/master")
+    base = queue.fork.git("rev-parse", "upstream/master")
+    both = notes({10: "ten, ours", 11: "eleven, ours", 30: "thirty, theirs"})
+    queue.fork.commit("ours: eleven", {NOTES: both})
+
+    document = ran(queue, "import", "--from-branch", "production")
+
+    names = ["0001-ours-ten", "0002-ours-eleven"]
+    assert ([each["name"] for each in document["patchsets"]], document["as_they_came"]) == (names, [])
+    assert queue.statuses(ran(queue, "replay")) == [(name, "applies") for name in names]
+    assert ran(queue, "verify")["findings"] == []
+    files = queue.desk.stack_files()
+    assert all(f"\nbase-commit: {base}\n" in files[f"{name}/{name}.patch"].decode() for name in names)
+    assert queue.fork.text(NOTES, ref=files[f"{names[1]}/{names[1]}.patch"].split()[1].decode()) == both.rstrip("\n")
+
+
+def test_a_commit_that_a_later_merge_settled_is_kept_as_it_came(queue: Queue) -> None:
+    queue.fork.commit("ours: ten", {NOTES: notes({10: "ten, ours"})})
+    queue.upstream_commit("theirs: ten (#103)", {NOTES: notes({10: "ten, theirs"})})
+    queue.fork.git("merge", "-q", "-X", "ours", "--no-edit", "upstream/master")
+
+    came = ran(queue, "import", "--from-branch", "production", status=1)["as_they_came"]
+
+    assert [(each["patch"], each["why"].partition(":")[0]) for each in came] == [
+        ("0001-ours-ten/0001-ours-ten.patch", "conflict, docs/notes.txt")
+    ]
+
+
 def test_importing_again_changes_nothing(queue: Queue) -> None:
     fork_commits(queue)
     ran(queue, "import", "--from-branch", "production")
