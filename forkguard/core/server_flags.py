@@ -12,6 +12,13 @@ _NAMES = {
     "-md": "--model-draft",
     "--spec-draft-model": "--model-draft",
     "-mu": "--model-url",
+    "-hf": "--hf-repo",
+    "-hfr": "--hf-repo",
+    "-hff": "--hf-file",
+    "-hfd": "--hf-repo-draft",
+    "-hfrd": "--hf-repo-draft",
+    "--spec-draft-hf": "--hf-repo-draft",
+    "-dr": "--docker-repo",
     "-c": "--ctx-size",
     "-np": "--parallel",
     "-b": "--batch-size",
@@ -30,6 +37,9 @@ _NAMES = {
     "-mg": "--main-gpu",
     "-dev": "--device",
     "-ot": "--override-tensor",
+    "-otd": "--override-tensor-draft",
+    "--spec-draft-override-tensor": "--override-tensor-draft",
+    "-l": "--logit-bias",
     "-cmoe": "--cpu-moe",
     "-ncmoe": "--n-cpu-moe",
     "-n": "--predict",
@@ -56,6 +66,12 @@ _ELSEWHERE = {
 }  # fmt: skip
 """Where a server listens, what it logs, and the models, which are compared by their hashes."""
 
+_ADDED_UP = {
+    "--lora", "--lora-scaled", "--control-vector", "--control-vector-scaled", "--override-kv", "--override-tensor",
+    "--override-tensor-draft", "--logit-bias", "--dry-sequence-breaker",
+}  # fmt: skip
+"""Flags of which a server takes every one that is given; of the others it takes the last."""
+
 _GATES_OWN = {
     "--host": "the gate chooses where each server listens",
     "--port": "the gate chooses where each server listens",
@@ -66,14 +82,24 @@ _GATES_OWN = {
     "--ssl-cert-file": "the gate asks without TLS",
     "--model": "name it as `target`",
     "--model-url": "name a file as `target`",
-    "-hf": "name a file as `target`",
     "--hf-repo": "name a file as `target`",
+    "--docker-repo": "name a file as `target`",
+    "--models-dir": "name a file as `target`",
+    "--models-preset": "name a file as `target`",
+    "--hf-repo-draft": "name a file as `draft`, or in `drafts`",
     "--model-draft": "name it as `draft`, or in `drafts`",
     "--spec-type": "name it as `spec_type`",
 }
 """Flags that would make a server other than the one that the receipt tells of, and what to do instead."""
 
 _STEERED = "LLAMA_ARG_"
+_MODEL_VARIABLES = {
+    "LLAMA_ARG_MODEL": "--model",
+    "LLAMA_ARG_MODEL_DRAFT": "--model-draft",
+    "LLAMA_ARG_SPEC_DRAFT_MODEL": "--model-draft",
+}
+"""The variables by which a server takes models that no flag names."""
+
 _NUMBER = re.compile(r"-\d")
 
 
@@ -109,12 +135,18 @@ def split_flags(text: str) -> tuple[str, ...]:
 
 
 def flag_set(words: Sequence[str]) -> FlagSet:
-    """The flags that count. A later one of the same name wins, as the server has it.
+    """The flags that count. A later one of the same name wins, or is added, as the server has it.
 
     >>> flag_set(["-c", "8", "--port", "80", "--ctx-size", "9", "-n", "-1", "--no-mmap"]).words()
     ('--ctx-size', '9', '--no-mmap', '--predict', '-1')
     """
-    return FlagSet({name: value for name, value in _pairs(words) if name not in _ELSEWHERE})
+    values: dict[str, str] = {}
+    for name, value in _pairs(words):
+        if name in _ADDED_UP and name in values:
+            values[name] += f" {value}"
+        elif name not in _ELSEWHERE:
+            values[name] = value
+    return FlagSet(values)
 
 
 def needs_file(spec_type: str) -> bool:
@@ -136,23 +168,25 @@ def gates_own(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, _GATES_OWN[_NAMES.get(name, name)]) for name in names if _NAMES.get(name, name) in _GATES_OWN)
 
 
-def flagged_models(words: Sequence[str]) -> tuple[str, ...]:
-    """The model files that the flags name, target before draft.
+def flagged_models(words: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The model files that the flags name, or else the environment, target before draft.
 
     >>> flagged_models(["-md", "d.gguf", "-m", "t.gguf"])
     ('t.gguf', 'd.gguf')
     """
-    named = dict(_pairs(words))
+    set_ = environment or {}
+    named = {flag: set_[name] for name, flag in _MODEL_VARIABLES.items() if set_.get(name)} | dict(_pairs(words))
     return tuple(named[name] for name in MODELS if named.get(name))
 
 
 def steering_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables by which a server takes flags that count; a gated server never has any.
+    """The variables by which a server takes flags that count; a gated server never has any. Models are compared.
 
     >>> steering_variables({"LLAMA_ARG_CTX_SIZE": "1", "LLAMA_ARG_HOST": "0", "PATH": "/bin"})
     ('LLAMA_ARG_CTX_SIZE',)
     """
     elsewhere = {_STEERED + name.removeprefix("--").replace("-", "_").upper() for name in _ELSEWHERE}
+    elsewhere |= _MODEL_VARIABLES.keys()
     return tuple(sorted(name for name in environment if name.startswith(_STEERED) and name not in elsewhere))
 
 
