@@ -9,6 +9,7 @@ import errno
 import hashlib
 import importlib.util
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import filelock
 import platformdirs
 
 from forkguard.adapters import proc
+from forkguard.adapters.system import install_command
 from forkguard.errors import CouldNotWork, ProcessFailed, TimedOut, UsageProblem
 from forkguard.ports import Talk
 
@@ -194,7 +196,7 @@ def find_pip() -> tuple[str, ...]:
     on_path = shutil.which("pip3") or shutil.which("pip")
     if on_path is None:
         raise CouldNotWork(
-            "pip is not here, and it is what downloads the sources", where=sys.executable, hint="python3 -m ensurepip"
+            "pip is not here, and it is what downloads the sources", where=sys.executable, hint=_how_to_have_pip()
         )
     return (on_path,)
 
@@ -235,6 +237,13 @@ def _users_pip_config(outer: Mapping[str, str]) -> str | None:
 
 _NO_NETWORK = ("name resolution", "newconnectionerror", "connection refused", "network is unreachable",
                "timed out", "connection error", "proxyerror", "max retries")  # fmt: skip
+
+
+def _how_to_have_pip() -> str:
+    """The command that brings it: into our own environment, which uv makes without; else into the system."""
+    if sys.prefix != sys.base_prefix and importlib.util.find_spec("ensurepip") is not None:
+        return f"{shlex.quote(sys.executable)} -m ensurepip"
+    return install_command("pip")
 
 
 def explain_pip(stderr: str, known: PackagedBuild) -> CouldNotWork:

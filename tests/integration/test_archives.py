@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import importlib.util
 import json
 import threading
 from dataclasses import dataclass, field
@@ -171,12 +172,27 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "XDG_CACHE_HOME" in told.value.hint
 
 
-def test_without_pip_the_next_command_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+@pytest.mark.parametrize(
+    ("prefix", "ensures", "said"),
+    [
+        ("/home/me/our own", True, "'/home/me/our own/bin/python' -m ensurepip"),
+        ("/home/me/our own", False, "python3-pip"),
+        ("/usr", True, "python3-pip"),
+    ],
+)
+def test_without_pip_the_next_command_is_said(
+    monkeypatch: pytest.MonkeyPatch, *, prefix: str, ensures: bool, said: str
+) -> None:
+    spec = importlib.util.find_spec("json")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec if name == "ensurepip" and ensures else None)
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": "debian"})
+    monkeypatch.setattr("sys.prefix", prefix)
+    monkeypatch.setattr("sys.base_prefix", "/usr")
+    monkeypatch.setattr("sys.executable", f"{prefix}/bin/python")
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(CouldNotWork, match="pip is not here") as told:
         find_pip()
-    assert "ensurepip" in told.value.hint
+    assert told.value.hint.endswith(said)
 
 
 def test_an_unknown_build_is_wrong_use(tmp_path: Path) -> None:
