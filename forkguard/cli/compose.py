@@ -8,7 +8,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,30 +96,38 @@ def open_project(
     upstream, not fetched, a shallow clone, an unknown ref), each with the next command to type.
     """
     map_path = chosen_map(map_file)
-    settings = read_map(map_path)
+    with open_sides(read_map(map_path), map_path, fork=fork, fork_ref=fork_ref, joined=True) as project:
+        other = project.upstream_repo if project.upstream_repo is not project.fork_repo else None
+        yield replace(project, upstream=upstream_side_of(project.map, project.fork_repo, other, upstream_ref))
+
+
+@contextlib.contextmanager
+def open_sides(
+    settings: UpstreamMap, map_path: Path, *, fork: Path | None, fork_ref: str | None, joined: bool
+) -> Iterator[Project]:
+    """The project before upstream's ref is looked up: the fork's commit stands for it.
+
+    `joined`: the fork sees the objects of upstream's clone, where there is one. Raises as `open_project` does for
+    both repositories and the fork's ref.
+    """
     with contextlib.ExitStack() as stack:
-        upstream_repo = other_clone(settings, map_path)
-        if upstream_repo is not None:
-            stack.enter_context(upstream_repo)
-        alternates = [upstream_repo.objects] if upstream_repo is not None else []
-        cache = cache_folder(settings, map_path)
-        fork_repo = stack.enter_context(
-            GitRepository(
-                fork_path(fork, settings, map_path), alternates=alternates, raw_logs=RawLogs(cache / "histories")
-            )
-        )
-        refusals.refuse_shallow(fork_repo)
-        trees = trees_folder(settings, map_path)
-        refusals.refuse_cache_inside_fork((cache, trees), fork_repo)
-        fork_side = fork_side_of(fork_repo, settings.fork.ref if fork_ref is None else fork_ref)
-        upstream_side = upstream_side_of(settings, fork_repo, upstream_repo, upstream_ref)
+        other = other_clone(settings, map_path)
+        if other is not None:
+            stack.enter_context(other)
+        cache, trees = cache_folder(settings, map_path), trees_folder(settings, map_path)
+        seen = [other.objects] if other is not None and joined else []
+        path = fork_path(fork, settings, map_path)
+        repo = stack.enter_context(GitRepository(path, alternates=seen, raw_logs=RawLogs(cache / "histories")))
+        refusals.refuse_shallow(repo)
+        refusals.refuse_cache_inside_fork((cache, trees), repo)
+        side = fork_side_of(repo, settings.fork.ref if fork_ref is None else fork_ref)
         yield Project(
             map=settings,
             map_path=map_path,
-            fork_repo=fork_repo,
-            upstream_repo=upstream_repo or fork_repo,
-            fork=fork_side,
-            upstream=upstream_side,
+            fork_repo=repo,
+            upstream_repo=other or repo,
+            fork=side,
+            upstream=side,
             cache=cache,
             trees=trees,
         )

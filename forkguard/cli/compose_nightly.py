@@ -14,32 +14,25 @@ from typing import TYPE_CHECKING
 from forkguard import __version__
 from forkguard.adapters.fetching import UpstreamFetch
 from forkguard.adapters.files import locked
-from forkguard.adapters.git import GitRepository
 from forkguard.adapters.mapstore import chosen_map, read_map
 from forkguard.adapters.nights import NightFolder
 from forkguard.adapters.pushing import push_candidate
-from forkguard.adapters.rawlogs import RawLogs
 from forkguard.adapters.worktrees import Worktrees
 from forkguard.cli import clock
 from forkguard.cli.compose import (
     STATE_NAME,
     Project,
-    cache_folder,
-    fork_path,
-    fork_side_of,
-    other_clone,
+    open_sides,
     patchset_store,
     project_ledger,
     project_rules,
     receipt_store,
-    trees_folder,
 )
 from forkguard.cli.compose_nights import NIGHTS, night_folder
 from forkguard.cli.compose_notices import tell_people
 from forkguard.cli.compose_port import recheck_places
 from forkguard.cli.compose_stack import replay_tools
 from forkguard.cli.drift_ledger import baseline_path, read_baseline
-from forkguard.cli.refusals import refuse_cache_inside_fork, refuse_shallow
 from forkguard.core.fetches import Fetched, branch_of
 from forkguard.core.findings import Base, DriftReport, Side
 from forkguard.core.map_models import NightlyTable
@@ -277,36 +270,6 @@ def find_place(map_file: Path | None) -> NightPlace:
     return NightPlace(read_map(map_path), map_path)
 
 
-@contextlib.contextmanager
-def open_alone(place: NightPlace, *, fork: Path | None, fork_ref: str | None) -> Iterator[Project]:
-    """The project before upstream is fetched: the fork sees its own objects alone, and stands for upstream.
-
-    Raises as `open_project` does for the fork.
-    """
-    map_, map_path = place.map, place.map_path
-    cache = cache_folder(map_, map_path)
-    with contextlib.ExitStack() as stack:
-        path = fork_path(fork, map_, map_path)
-        repo = stack.enter_context(GitRepository(path, raw_logs=RawLogs(cache / "histories")))
-        refuse_shallow(repo)
-        trees = trees_folder(map_, map_path)
-        refuse_cache_inside_fork((cache, trees), repo)
-        other = other_clone(map_, map_path)
-        if other is not None:
-            stack.enter_context(other)
-        side = fork_side_of(repo, map_.fork.ref if fork_ref is None else fork_ref)
-        yield Project(
-            map=map_,
-            map_path=map_path,
-            fork_repo=repo,
-            upstream_repo=other or repo,
-            fork=side,
-            upstream=side,
-            cache=cache,
-            trees=trees,
-        )
-
-
 def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: str | None, fresh: bool) -> Night:
     """One night from begin to end, with the lock held. Raises `CouldNotWork` where another one is at work.
 
@@ -314,7 +277,8 @@ def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: st
     """
     with contextlib.ExitStack() as stack:
         try:
-            project = stack.enter_context(open_alone(place, fork=fork, fork_ref=fork_ref))
+            opening = open_sides(place.map, place.map_path, fork=fork, fork_ref=fork_ref, joined=False)
+            project = stack.enter_context(opening)
             project.state_folder()
         except CouldNotWork as error:
             if not place.state.is_dir():
