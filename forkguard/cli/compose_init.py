@@ -11,7 +11,7 @@ from forkguard.cli import refusals
 from forkguard.cli.compose import LLAMA_URL, existing_fork, fork_side_of, named_fork, resolve_of_remote
 from forkguard.core.findings import Side
 from forkguard.core.names import check_ref
-from forkguard.core.remotes import choose_branch, choose_remote, shown
+from forkguard.core.remotes import choose_branch, choose_remote, is_address, remote_of_address, shown
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.workflows.init import Places
 
@@ -41,6 +41,8 @@ def open_places(
         side = fork_side_of(repo, fork_ref)
         why = "named with --fork-ref" if fork_ref else "the branch that was checked out"
         remotes = repo.remotes()
+        if upstream is not None and is_address(upstream):
+            upstream = _remote_with(upstream, repo, remotes)
         clone = Path(upstream).expanduser() if upstream and upstream not in remotes else None
         if clone is None:
             remote, remote_why, there = remote_side(repo, upstream, upstream_ref, branch=side.ref)
@@ -115,6 +117,20 @@ def _remote_branch(repo: GitRepository, remote: str) -> str:
         where=str(repo.path),
         hint=f"git -C {shlex.quote(str(repo.path))} fetch {shlex.quote(remote)}",
     )
+
+
+def _remote_with(address: str, repo: GitRepository, remotes: dict[str, str]) -> str:
+    """The fork's remote with this address. Raises `UsageProblem` where it has none: to add one is the user's."""
+    found = remote_of_address(remotes, address)
+    if found is None:
+        name = "upstream" if "upstream" not in remotes else "llama-upstream"
+        add = f"git -C {shlex.quote(str(repo.path))} remote add -f {name} {shlex.quote(shown(address))}"
+        raise UsageProblem(
+            f"no remote of the fork fetches from {shown(address)}",
+            where="--upstream",
+            hint=f"{add}  then again, with --upstream {name}",
+        )
+    return found
 
 
 def _clone_branch(repo: GitRepository) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 _UPSTREAM_URL = re.compile(r"[/:](?:ggml-org|ggerganov)/llama\.cpp(?:\.git)?/?$")
+_ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://|^[\w.-]+@[\w.-]+:", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 _USUAL_BRANCHES = ("master", "main")
 
@@ -53,6 +54,28 @@ def choose_branch(branches: Collection[str], *, head: str | None) -> str | None:
     if usual:
         return usual[0]
     return next(iter(branches)) if len(branches) == 1 else None
+
+
+def is_address(text: str) -> bool:
+    """Whether this is where a remote fetches from, and no name of a remote or folder.
+
+    >>> is_address("https://host/llama.cpp"), is_address("git@host:a/llama.cpp"), is_address("../llama.cpp")
+    (True, True, False)
+    """
+    return _ADDRESS.match(text) is not None
+
+
+def remote_of_address(remotes: Mapping[str, str], url: str) -> str | None:
+    """The remote that fetches from there, if any; who asks and a `.git` at the end make no difference.
+
+    >>> remote_of_address({"up": "https://me:secret@host/llama.cpp.git"}, "https://host/llama.cpp/")
+    'up'
+    """
+    return next((name for name in sorted(remotes) if _plain(remotes[name]) == _plain(url)), None)
+
+
+def _plain(url: str) -> str:
+    return shown(url).rstrip("/").removesuffix(".git")
 
 
 def shown(url: str) -> str:

@@ -140,6 +140,29 @@ def test_neither_a_remote_nor_a_folder(desk: Path, history: MiniHistory) -> None
     )  # fmt: skip
 
 
+def test_an_address_names_the_remote_that_fetches_from_there(desk: Path, history: MiniHistory) -> None:
+    address = f"file://{history.upstream.path}"
+    history.fork.git("remote", "set-url", "upstream", f"{address}.git")
+    outcome = forkguard("init", "--fork", "../fork", "--upstream", address, cwd=desk)
+    assert outcome.status == 0, outcome.err
+    assert written(desk).upstream.remote == "upstream"
+
+
+def test_an_address_that_no_remote_has_is_to_be_added_without_the_token_in_it(
+    desk: Path, history: MiniHistory
+) -> None:
+    outcome = forkguard(
+        "init", "--fork", "../fork", "--upstream", "https://me:s3cret@example.invalid/x.git", cwd=desk
+    )
+    assert outcome.status == USAGE
+    add = f"git -C {history.fork.path} remote add -f llama-upstream https://example.invalid/x.git"
+    assert outcome.told() == (
+        "no remote of the fork fetches from https://example.invalid/x.git",
+        "--upstream",
+        f"{add}  then again, with --upstream llama-upstream",
+    )
+
+
 def test_no_remote_at_all(desk: Path, history: MiniHistory) -> None:
     history.fork.git("remote", "remove", "upstream")
     outcome = forkguard("init", "--fork", "../fork", cwd=desk)
