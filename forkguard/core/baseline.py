@@ -63,7 +63,7 @@ def parse_baseline(text: str, *, name: str) -> Baseline:
     try:
         read = _Document.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = error.errors()[0]
         key = ".".join(str(step) for step in first["loc"])
         raise UsageProblem(
             f"this is no baseline of forkguard: {key + ': ' if key else ''}{first['msg']}",

@@ -75,7 +75,7 @@ def _frozen(value: Any) -> Any:
 def _problem(error: ValidationError, text: str, name: str) -> UsageProblem:
     """The first mistake in the order of the file, in plain words."""
     lines = key_lines(text)
-    details = error.errors(include_url=False, include_context=True)
+    details = error.errors()
     worst = min(details, key=lambda each: line_of(lines, each["loc"]))
     path: KeyPath = worst["loc"]
     key = dotted(path)

@@ -109,7 +109,7 @@ def parse_manifest(text: str, *, name: str) -> Manifest:
     try:
         return Manifest.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = error.errors()[0]
         line = line_of(key_lines(text), first["loc"])
         key = ".".join(str(part) for part in first["loc"])
         raise UsageProblem(f"{key}: {first['msg']}", where=f"{name}:{line}", hint=f"edit {name}") from error

@@ -302,7 +302,7 @@ def view_receipt(content: bytes) -> ReceiptView:
     try:
         receipt = ReceiptView.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise BadReceipt(f"{place + ': ' if place else ''}{first['msg']}") from error
     if receipt.schema_ != SCHEMA:

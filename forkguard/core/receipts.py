@@ -284,7 +284,7 @@ def read_receipt(content: bytes) -> Receipt:
     try:
         receipt = Receipt.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise BadReceipt(f"{place + ': ' if place else ''}{first['msg']}") from error
     verdicts = {check.verdict for check in receipt.checks}
