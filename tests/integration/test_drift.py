@@ -325,6 +325,9 @@ def test_a_speculative_type_dropped_from_a_list_is_slow_for_every_arch(desk: Des
         "common_params_speculative::need_n_rs_seq", "type == COMMON_SPECULATIVE_TYPE_DRAFT_MTP",
     )  # fmt: skip
     assert (link["upstream"]["commit"], link["upstream"]["pr"]) == (commit, 221)
+    assert document["archs"][-1] == {
+        "name": "speculative", "status": "drift", "files": [], "remark": "lists of speculative types, not an arch",
+    }  # fmt: skip
     desk.history.fork.commit("ours: all of them", {COMMON: COMMON_HEADER})
     assert quads(desk.drift("otter", status=0)) == [OWN_EDIT]
 

@@ -1,6 +1,7 @@
 """Archs read from a tree: names, enums, classes, files, and who shares whose graph."""
 
 from forkguard.core.archs import SourceTree, read_archs
+from forkguard.core.differences import Trees, family
 from forkguard.core.names import TreePath
 from tests.support import mini_llama
 
@@ -32,6 +33,17 @@ def test_a_graph_shared_by_using() -> None:
     assert moe.lineage == ("llama_model_heronmoe", "llama_model_heron")
     assert {arch.name for arch in index.family("heronmoe")} == {"heron", "heronmoe"}
     assert index.family("kingfisher") == ()
+
+
+def test_a_family_is_found_under_the_name_that_its_enum_has_on_another_side() -> None:
+    renamed = mini_llama.arch_source().replace('"heron"', '"greyheron"')
+    fork, upstream = SourceTree(tree()), SourceTree(tree({TABLE: renamed}))
+    trees = Trees(fork, upstream, fork)
+    herons = family(trees, "heronmoe")
+    assert herons.name == "heron"
+    assert [arch.name for arch in herons.fork] == ["heronmoe", "heron"]
+    assert [arch.name for arch in herons.upstream] == ["heronmoe", "greyheron"]
+    assert [arch.name for arch in family(trees, "heron").upstream] == ["greyheron", "heronmoe"]
 
 
 def test_a_graph_shared_by_inheritance_and_a_base_of_the_graph_alone() -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from forkguard.core.build_profiles import Machine, Profile, check_targets, choose_profile, tree_id
-from forkguard.core.built_trees import Checkout, TreeInfo, parse_age, prunable
+from forkguard.core.build_profiles import Machine, Profile, check_targets, choose_profile, instruction_sets, tree_id
+from forkguard.core.built_trees import Checkout, TreeInfo, human_size, parse_age, prunable
+from forkguard.core.commit_macros import narrowing_script
 from forkguard.core.install_hints import install_hint
 from forkguard.core.map_models import BuildTable
 from forkguard.core.names import CommitHash
@@ -22,6 +23,15 @@ def test_the_cpu_profile_is_portable_and_uses_what_the_machine_has() -> None:
     older = choose_profile("cpu", {}, Machine("x86_64", frozenset({"avx"}))).cmake
     assert {"-DGGML_AVX=ON", "-DGGML_AVX2=OFF"} <= set(older)
     assert not [word for word in choose_profile("cpu", {}, Machine("aarch64")).cmake if "AVX" in word]
+
+
+def test_one_architecture_by_either_name() -> None:
+    flags = frozenset({"avx"})
+    assert instruction_sets(Machine("AMD64", flags)) == instruction_sets(Machine("x86_64", flags)) != ()
+
+
+def test_the_script_that_narrows_looks_for_the_shortened_commit() -> None:
+    assert r"=(\"?1234567[0-9a-f]*\"?)$" in narrowing_script(COMMIT)
 
 
 def test_the_map_adds_to_a_built_in_profile_and_wins() -> None:
@@ -142,6 +152,13 @@ def test_trees_go_when_old_and_beyond_the_kept_ones() -> None:
     assert gone(2, 50.0) == ["a"]
     assert gone(None, 500.0) == []
     assert gone(0, None) == ["b", "c", "a"]
+
+
+def test_sizes_change_their_unit_at_1024() -> None:
+    sizes = [1023, 1024, 1024**2 - 1024, 1024**2, 1024**3, 2048 * 1024**3]
+    assert [human_size(size) for size in sizes] == [
+        "1023 B", "1.0 KiB", "1023.0 KiB", "1.0 MiB", "1.0 GiB", "2048.0 GiB",
+    ]  # fmt: skip
 
 
 def test_ages_need_a_unit() -> None:

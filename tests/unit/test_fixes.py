@@ -70,6 +70,7 @@ def test_a_fork_that_ported_the_fix_is_left_alone_even_with_a_twin_of_the_old_li
 
 def test_short_lines_prove_nothing() -> None:
     assert judged("fix it", "break;", removed="break ;") == []
+    assert judged("fix it", "go(x)", removed="go ( x )") == [(Rank.FIX, 1, 1, ((TreePath("src/run.cpp"), 1),))]
 
 
 def test_ranks_follow_subject_and_place() -> None:
