@@ -115,7 +115,7 @@ def determinism(
     parted = sorted(
         (row for row in rows if row.kind is not Difference.IDENTICAL), key=lambda row: _SEVERITY.index(row.kind)
     )
-    if parted and (parted[0].kind is Difference.CORRUPTION or _red(parted, settings)):
+    if _red(parted, settings):
         return _different(rows, parted, arms=arms, suspects=suspects, settings=settings)
     if (unsettled := _no_reference(arms)) is not None:
         return unsettled

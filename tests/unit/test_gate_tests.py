@@ -110,6 +110,10 @@ def test_the_verdict() -> None:
         check = UpstreamTests("c", "cpu", runs, (NotRun("x", "gone"),), problem).check
         return check.verdict, check.kind
 
+    failed = UpstreamTests("c", "cpu", (run(Outcome.PASSED), run(Outcome.FAILED, "one", "two"))).check
+    assert failed.evidence == (
+        {"arm": "test-llama-archs", "class": "failed", "log": "a.log", "lines": ["one", "two"]},
+    )
     assert verdict(run(Outcome.PASSED), run(Outcome.SKIPPED)) == (Verdict.PASS, None)
     assert verdict(run(Outcome.PASSED), run(Outcome.FAILED)) == (Verdict.FAIL, "test-failed")
     assert verdict(run(Outcome.HUNG)) == (Verdict.FAIL, "test-hung")
