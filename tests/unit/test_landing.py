@@ -21,6 +21,19 @@ def test_lines_in_the_same_function_are_at_home() -> None:
     assert strays([HUNK], placed=[Change(5, (), LINE)], after=AFTER, merged=merged) == ()
 
 
+def test_lines_stand_as_much_lower_as_the_changes_before_them_grew_the_file() -> None:
+    first, second = Change(1, ("    a();\n",), ("    x();\n",) * 4), Change(5, (), LINE)
+    merged = (
+        ONE.replace("    a();\n", "    x();\n" * 4) + TWO.replace("    a();\n", "    a();\n    added();\n")
+    ).encode()
+    hunk = Hunk("@@ -1,6 +1,10 @@", 0, (), (), (first, second))
+
+    assert strays([hunk], placed=[first, second], after=merged, merged=merged) == ()
+
+    (stray,) = strays([hunk], placed=[first, second], after=merged, merged=merged.replace(b"two", b"three"))
+    assert (stray.wanted, stray.found, stray.line) == ("two", "three", 9)
+
+
 def test_lines_in_another_function_are_a_hazard() -> None:
     merged = (ONE.replace("    a();\n", "    a();\n    added();\n") + TWO).encode()
 
