@@ -2,7 +2,8 @@
 
 A hunk is looked for at its own line, then one line below, one above, two below, and so on; all of its context
 must be there; a hunk that begins (ends) without context belongs to the beginning (end) of the file; and no hunk
-takes lines that another one has written. So what `git apply` takes is taken here, at the same place.
+takes lines that another one has written. So what `git apply` takes is taken here, at the same place; but for lines
+that are added without any context, which it puts at the end of the file.
 """
 
 import re
@@ -74,7 +75,8 @@ def _try_file(
     lines = lines_of(current.content or b"") if current and change.kind is not FileKind.ADDED else []
     place = fit_hunks(lines, change.hunks)
     if isinstance(place, Hunk):
-        return Misfit(change.path, "its lines are not there", place)
+        reason = "its lines are not there" if place.before else "a hunk without context may belong anywhere"
+        return Misfit(change.path, reason, place)
     result, moved = place
     if change.kind is FileKind.DELETED:
         return Misfit(change.path, "more is in the file than the patch removes") if result else (None, moved)
@@ -140,7 +142,7 @@ def _places(lines: Sequence[str], hunk: Hunk, expected: int) -> Iterator[int]:
 def _fits(lines: Sequence[str], free: Sequence[bool], hunk: Hunk, at: int) -> bool:
     size = len(hunk.before)
     if not size:
-        return True
+        return not lines
     if size > 1 and lines[at] != hunk.before[0]:
         return False
     there = tuple(lines[at : at + size])

@@ -25,6 +25,7 @@ ADD = FileChange(
     (Hunk("@@ -0,0 +1 @@", 0, (), ("x\n",), (Change(0, (), ("x\n",)),)),),
 )
 DELETE = backwards(ADD)
+INSERT = replace(EDIT, hunks=(Hunk("@@ -3,0 +4 @@", 3, (), ("x\n",), (Change(3, (), ("x\n",)),)),))
 RENAME = replace(EDIT, kind=FileKind.RENAMED, path=B)
 
 
@@ -39,6 +40,7 @@ RENAME = replace(EDIT, kind=FileKind.RENAMED, path=B)
         (EDIT, {A: Version("120000", OLD.content)}, "it is another kind of file"),
         (EDIT, {A: Version("100644", b"a\nb\nx\nd\ne\n")}, "its lines are not there"),
         (DELETE, {B: Version("100644", b"x\ny\n")}, "its lines are not there"),
+        (INSERT, {A: OLD}, "a hunk without context may belong anywhere"),
     ],
 )
 def test_what_does_not_fit_writes_nothing_and_says_why(
@@ -47,7 +49,7 @@ def test_what_does_not_fit_writes_nothing_and_says_why(
     found = try_patch([change], files)
     (misfit,) = found.misfits
     assert (misfit.path, misfit.reason, dict(found.files)) == (change.path, reason, {})
-    assert (misfit.hunk is not None) is (reason == "its lines are not there")
+    assert (misfit.hunk is not None) is (reason.startswith(("its lines", "a hunk")))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,8 @@ def test_what_does_not_fit_writes_nothing_and_says_why(
         (ADD, {B: None}, {B: Version("100644", b"x\n")}, False),
         (DELETE, {B: Version("100644", b"x\n")}, {B: None}, False),
         (RENAME, {A: OLD, B: None}, {A: None, B: NEW}, False),
+        (replace(ADD, kind=FileKind.MODIFIED, old_mode="100644"), {B: Version("100644", b"")},
+         {B: Version("100644", b"x\n")}, False),
     ],
 )  # fmt: skip
 def test_what_fits_is_written_with_its_mode(
