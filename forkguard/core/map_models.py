@@ -22,8 +22,7 @@ def _ref(text: str) -> str:
 
 
 def _tree_path(text: str) -> str:
-    parts = text.split("/")
-    if not text or text.startswith("/") or any(part in ("", ".", "..") for part in parts):
+    if any(part in ("", ".", "..") for part in text.split("/")):
         raise ValueError(f"{text!r} is not a path inside the tree: write it like src/models/lfm2.cpp")
     return text
 
@@ -252,3 +251,8 @@ class UpstreamMap(Table):
     port: PortTable = PortTable()
     forge: ForgeTable = ForgeTable()
     rule: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The archs meant where a command names none: those of `[defaults]`, else all of the map."""
+        return self.defaults.archs or tuple(self.arch)

@@ -127,6 +127,8 @@ def test_every_table_is_read() -> None:
         ('remote = "upstream"', 'remote = "-u"', 5, ("upstream: '-u' is not the name of a remote",)),
         ('remote = "upstream"', 'remote = "u"\npath = "x"', 5, ("upstream: name the place once",)),
         ('["src/models/heron.cpp"]', '["../x.cpp"]', 17, ("arch.heron.files[0]: '../x.cpp' is not a path",)),
+        ('["src/models/heron.cpp"]', '["/x.cpp"]', 17, ("arch.heron.files[0]: '/x.cpp' is not a path",)),
+        ('["src/models/heron.cpp"]', '[""]', 17, ("arch.heron.files[0]: '' is not a path inside the tree",)),
         (":llm_arch_is_hybrid", "", 18, ("arch.heron.registries[0]", "is not a registry")),
         ("jobs = 2", 'jobs = "2"', 48, ('build.cpu.jobs must be a whole number, not "2"',)),
         ("timeout = 30", "timeout = inf", 26, ("arch.heron.gate.timeout: input should be a finite number, not inf",)),
@@ -148,6 +150,7 @@ def test_a_mistake_is_told_with_line_and_key(old: str, new: str, line: int, word
 def test_the_first_mistake_of_the_file_is_told() -> None:
     told = problem(WHOLE.replace("jobs = 2", "jobs = 0").replace('ref = "production"', "ref = 1"))
     assert (told.what, told.where) == ("fork.ref must be a string, not 1", "m.toml:3")
+    assert told.hint == "see docs/map.md for the keys and their types"
 
 
 @pytest.mark.parametrize(
