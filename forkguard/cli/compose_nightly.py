@@ -48,7 +48,7 @@ from forkguard.reports.drift import as_json
 from forkguard.reports.night_packet import packet_markdown
 from forkguard.reports.replay import replay_json
 from forkguard.workflows.drift import run_drift
-from forkguard.workflows.night_state import Draft, NightMeans, moment
+from forkguard.workflows.night_state import Draft, NightMeans, moment, new_draft
 from forkguard.workflows.nightly import close_cut_off, not_opened, run_night
 from forkguard.workflows.nightly_packets import Workplace, conflict_packets
 from forkguard.workflows.recheck import Rechecked, recheck
@@ -62,8 +62,7 @@ FETCH_LOG = "fetch.log"
 
 def watched_archs(project: Project) -> tuple[str, ...]:
     """The archs of `[nightly]`, else of `[defaults]`, else all of the map."""
-    map_ = project.map
-    return map_.nightly.archs or map_.defaults.archs or tuple(map_.arch)
+    return project.map.nightly.archs or project.map.watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,14 +283,13 @@ def hold_night(place: NightPlace, talk: Talk, *, fork: Path | None, fork_ref: st
             if not place.state.is_dir():
                 raise
             stack.enter_context(place.locked())
-            return place.told(not_opened(place.nights, _draft(place), error, now=clock.now))
+            return place.told(not_opened(place.nights, _draft(place, None), error, now=clock.now))
         stack.enter_context(place.locked())
-        draft = _draft(place)
-        draft.fork = project.fork
+        draft = _draft(place, project.fork)
         return place.told(run_night(night_means(project, talk), draft, fresh=fresh))
 
 
-def _draft(place: NightPlace) -> Draft:
+def _draft(place: NightPlace, fork: Side | None) -> Draft:
     nights = place.nights
     said = close_cut_off(nights)
     last, wrong = nights.last()
@@ -299,15 +297,10 @@ def _draft(place: NightPlace) -> Draft:
     started = clock.now()
     if last is not None and last.started > moment(started):
         said = (*said, f"the clock is behind that of the night {last.id}, which began at {last.started}")
-    return Draft(
-        id=nights.begin(started),
-        started=started,
-        version=__version__,
-        settings=place.map.nightly,
-        configured_base=place.map.upstream.base,
-        last=last,
-        notes=list(said),
-    )
+    return new_draft(
+        nights.begin(started), started, version=__version__, settings=place.map.nightly,
+        configured_base=place.map.upstream.base, last=last, fork=fork, notes=said,
+    )  # fmt: skip
 
 
 def night_means(project: Project, talk: Talk) -> NightMeans:

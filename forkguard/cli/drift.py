@@ -31,7 +31,11 @@ from forkguard.workflows.drift import run_drift
 
 @click.command()
 @click.option(
-    "--arch", "archs", multiple=True, metavar="NAME", help="An arch, by its name in LLM_ARCH_NAMES; repeatable."
+    "--arch",
+    "archs",
+    multiple=True,
+    metavar="NAME",
+    help="An arch, by its name in LLM_ARCH_NAMES; repeatable.  [default: those that the map watches]",
 )
 @click.option("--all", "all_archs", is_flag=True, help="Every arch that the fork makes a model of.")
 @click.option("--strict", is_flag=True, help="Count accepted drift, notes and hazards that upstream has too.")
@@ -78,7 +82,7 @@ def command(
 
     \b
     Examples:
-      forkguard drift --arch lfm2
+      forkguard drift                             the archs of the map
       forkguard drift --arch lfm2 --arch qwen35 --format json
       forkguard drift --all --format sarif --output drift.sarif
       forkguard drift --fixes                     what did upstream repair since?
@@ -103,13 +107,12 @@ def command(
                 verbose=options.verbose,
                 color=options.color,
             )
-        names = None if all_archs else archs or _archs_of(answer) or project.map.defaults.archs
+        names = None if all_archs else archs or _archs_of(answer) or project.map.watched
         if names is not None and not names and answer is None:
             raise UsageProblem(
                 "no arch is named",
                 where=str(project.map_path),
-                hint=f"forkguard drift --arch {next(iter(project.map.arch), 'NAME')}, or --all, "
-                "or list archs in [defaults] of the map",
+                hint="forkguard drift --arch NAME, or --all, or add [arch.NAME] to the map",
             )
         run = _Run(project, names, project_rules(project), None if writes else baseline, today)
         report = run.report(talk)

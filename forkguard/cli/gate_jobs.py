@@ -43,7 +43,7 @@ EXITS = {
 
 def map_jobs(map_: UpstreamMap) -> tuple[Job, ...]:
     """The jobs of the map: of `[defaults] archs`, else all of its archs, with `[gate] profiles`, widths, slots."""
-    archs = map_.defaults.archs or tuple(map_.arch)
+    archs = map_.watched
     if not archs:
         raise UsageProblem("the map has no arch", hint="add [arch.NAME] to it: forkguard init writes one")
     return plan_jobs([_axes(map_, arch) for arch in archs])

@@ -65,11 +65,11 @@ class CommitGate:
 
 def chosen_arch(map_: UpstreamMap, asked: str | None) -> str:
     """The arch asked for, else the first of the map's. Raises `UsageProblem` where there is none."""
-    names = (asked,) if asked is not None else map_.defaults.archs
+    names = (asked,) if asked is not None else map_.watched
     if not names:
         raise UsageProblem(
             "no arch is named",
-            hint=f"forkguard gate --arch {next(iter(map_.arch), 'NAME')}, or list archs in [defaults] of the map",
+            hint="forkguard gate --arch NAME, or add [arch.NAME] to the map",
         )
     return names[0]
 

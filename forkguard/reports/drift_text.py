@@ -228,12 +228,14 @@ def _date(finding: Finding) -> str:
 
 def _one_commit(came: str, found: list[Finding]) -> Text:
     text = Text.assemble("  ", (f"{counted(len(found), 'place'):<10} ", STYLES[Severity.CHANGE]), f"{came}\n")
-    places: dict[str, list[str]] = {}
+    places: dict[str, dict[str, None]] = {}
     for finding in found:
-        places.setdefault(finding.path, []).append(str(finding.line or "?"))
+        lines = places.setdefault(finding.path, {})
+        if finding.line is not None:
+            lines[str(finding.line)] = None
     for path, lines in list(places.items())[:_MOST_PLACES]:
-        shown = ", ".join(lines[:_MOST_PLACES]) + (", ..." if len(lines) > _MOST_PLACES else "")
-        text.append(f"{_PAD}{path}:{shown}\n", style="underline")
+        shown = [*list(lines)[:_MOST_PLACES], *(["..."] if len(lines) > _MOST_PLACES else [])]
+        text.append(f"{_PAD}{path}{':' if shown else ''}{', '.join(shown)}\n", style="underline")
     if len(places) > _MOST_PLACES:
         text.append(f"{_PAD}... and {counted(len(places) - _MOST_PLACES, 'more file', 'more files')}\n")
     text.append(_sequel(found[0], _PAD))

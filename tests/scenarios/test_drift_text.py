@@ -107,6 +107,17 @@ def test_the_whole_text_for_a_drifted_fork(desk: Desk) -> None:
     assert (outcome.status, outcome.err) == (1, "")
 
 
+def test_without_a_name_the_archs_of_the_map_are_meant(desk: Desk) -> None:
+    assert desk.run().told() == (
+        "no arch is named", str(desk.folder / "upstream-map.toml"),
+        "forkguard drift --arch NAME, or --all, or add [arch.NAME] to the map",
+    )  # fmt: skip
+    desk.accept('\n[arch.heron]\nenum = "LLM_ARCH_HERON"\nfiles = ["src/models/heron.cpp"]\n')
+    assert desk.run().out == desk.run("--arch", "heron").out
+    desk.accept('\n[defaults]\narchs = ["otter"]\n')
+    assert desk.run().out == desk.run("--arch", "otter").out
+
+
 def test_a_clean_fork_is_told_in_the_first_line(desk: Desk) -> None:
     outcome = desk.run("--arch", "otter")
     assert outcome.status == 0

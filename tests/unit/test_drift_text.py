@@ -69,6 +69,18 @@ def test_changes_are_one_paragraph_for_each_commit_newest_first_and_cut() -> Non
     assert "… 285 more commits with 285 places, -v or --format json shows all" in lines
 
 
+def test_each_line_of_a_commits_places_is_named_once_and_one_that_is_not_known_not_at_all() -> None:
+    lines = {"src/a.cpp": (7, 7, None, 9), "src/b.cpp": (None, None)}
+    found = [
+        finding(f"otter/statement/{path[4]}{n}", severity=Severity.CHANGE, path=path, line=line, by=commit("x (#5)"))
+        for path, numbers in lines.items()
+        for n, line in enumerate(numbers)
+    ]
+    told_ = told(report(*found))
+    start = next(i for i, line in enumerate(told_) if line.startswith("  6 places "))
+    assert [line.strip() for line in told_[start + 1 : start + 3]] == ["src/a.cpp:7, 9", "src/b.cpp"]
+
+
 def test_the_commands_that_mend_most_come_last() -> None:
     assert told(HUNDREDS)[-3:] == [
         "Next", "  forkguard port 7    mends 56 of 371", "  forkguard port 8    mends 15 of 371",
