@@ -13,6 +13,8 @@ class ReplayBench(Workbench):
     exchanged here. What was read once is kept: many patches of a stack look at the same files.
     """
 
+    exchanged = True
+
     def merge(
         self, base: TreeHash, ours: TreeHash, theirs: TreeHash, *, ours_label: str, theirs_label: str
     ) -> Merged:

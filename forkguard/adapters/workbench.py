@@ -29,8 +29,11 @@ _MARKER = re.compile(rb"^(<<<<<<<|\|\|\|\|\|\|\||>>>>>>>) ([0-9a-f]{4,64})(?=[:\
 class Workbench:
     """The fork's objects, with a bare repository under `folder` as the place to stand.
 
-    New objects go to the fork's store, or to `objects`; then `alternates` are where all others are read.
+    New objects go to the fork's store, or to `objects`; then `alternates` are where all others are read. `exchanged`
+    tells whether the sides of a merge are (see `forkguard.adapters.replay_bench`).
     """
+
+    exchanged = False
 
     def __init__(
         self, fork: GitRepository, folder: Path, *, objects: Path | None = None, alternates: Sequence[Path] = ()

@@ -24,12 +24,43 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Twice:
+    """Something that git's merge put into a file once more, though one side had it (`forkguard.core.doubled`).
+
+    `line` (from 1) is that of its marker in the merged file and `twin` where the other one is there, `own` where that
+    is in its side's own file. `bringer` and `holder` are how messages call the two sides.
+    """
+
+    path: TreePath
+    line: int
+    what: str
+    name: str
+    twin: int
+    own: int
+    bringer: str
+    holder: str
+
+    @property
+    def said(self) -> str:
+        """What it is, which side had it, and where."""
+        where = f"line {self.twin}" + (f" (line {self.own} of its own file)" if self.own != self.twin else "")
+        return (
+            f"this {self.what} would be there twice: {self.bringer} brings it here, {self.holder} has it at {where}: "
+            f"{self.name}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
-    """A merge: its tree (with markers in conflicted files), the sides of what conflicts, git's messages."""
+    """A merge: its tree (with markers in conflicted files), the sides of what conflicts, git's messages.
+
+    `twice` are the marked places at which git saw no conflict.
+    """
 
     tree: TreeHash
     stages: tuple[Stage, ...]
     messages: tuple[str, ...]
+    twice: tuple[Twice, ...] = ()
 
     @property
     def conflicted(self) -> tuple[TreePath, ...]:
@@ -55,6 +86,7 @@ class Region:
 class Conflict:
     """One place that a person must decide: its region, or `reason` where a file conflicts as a whole.
 
+    `twice` is set where git saw no conflict, and `reason` then tells of it.
     `span` are the first and last line (from 1) of upstream's old file `origin` that the hunk changes.
     `upstream_log` are upstream's last commits to those lines, `fork_log` the fork's own to its side.
     """
@@ -70,6 +102,7 @@ class Conflict:
     span: tuple[int, int] | None = None
     upstream_log: tuple[Commit, ...] = ()
     fork_log: tuple[Commit, ...] = ()
+    twice: Twice | None = None
 
 
 def parse_merge(output: bytes) -> Merged:
@@ -172,8 +205,10 @@ def conflicts_of(
         reason = next((text for text in merged.messages if path in text), "both sides changed this file")
         return (Conflict(path, None, reason=reason),)
     found = []
+    twice = {each.line: each for each in merged.twice if each.path == path}
     for region in marked:
         hunk = hunk_of(region, hunks)
+        double = twice.get(region.line)
         runs = hunk.changes if hunk is not None and spans else ()
         found.append(
             Conflict(
@@ -183,6 +218,8 @@ def conflicts_of(
                 ours="".join(region.ours),
                 base="".join(region.base),
                 theirs="".join(region.theirs),
+                reason=double.said if double else "",
+                twice=double,
                 origin=origin,
                 span=(runs[0].start + 1, max(runs[-1].end, runs[0].start + 1)) if runs else None,
             )

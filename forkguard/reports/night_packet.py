@@ -72,7 +72,9 @@ def _conflict(conflict: Conflict) -> list[str]:
     place = f"{conflict.path}:{conflict.line}" if conflict.line else conflict.path
     lines = [f"## {code(place)}", ""]
     if conflict.reason:
-        return [*lines, code(conflict.reason), ""]
+        lines += [code(conflict.reason), ""]
+    if not conflict.line:
+        return lines
     if conflict.header:
         lines += [code(conflict.header), ""]
     sides = (
@@ -80,7 +82,7 @@ def _conflict(conflict: Conflict) -> list[str]:
         ("Both began with", conflict.base),
         ("The patch makes of it", conflict.theirs),
     )
-    for title, text in sides:
+    for title, text in sides if conflict.twice is None else sides[2:]:
         lines += [f"{title}:", "", *fenced(_cut(text) if text else "(nothing)", ""), ""]
     lines += _log("Upstream wrote its side in", conflict.fork_log)
     lines += _log("The lines before that came from", conflict.upstream_log)

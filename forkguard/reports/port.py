@@ -11,7 +11,7 @@ from rich.text import Text
 from forkguard.core.commits import Commit
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import Outcome
-from forkguard.core.merges import Conflict
+from forkguard.core.merges import Conflict, Twice
 from forkguard.core.patchset import FollowUp
 from forkguard.core.porting import AbortReport, HunkReport, MissingName, PortReport, PortStatus
 from forkguard.reports.drift import finding_document
@@ -97,9 +97,14 @@ def _conflict(conflict: Conflict) -> dict[str, Any]:
         "base": _clean(conflict.base),
         "theirs": _clean(conflict.theirs),
         "reason": _clean(conflict.reason),
+        "twice": _twice(conflict.twice) if conflict.twice else None,
         "upstream_log": [_commit(commit) for commit in conflict.upstream_log],
         "fork_log": [_commit(commit) for commit in conflict.fork_log],
     }
+
+
+def _twice(found: Twice) -> dict[str, Any]:
+    return {"what": found.what, "name": _clean(found.name), "line": found.twin, "fork_line": found.own}
 
 
 def _commit(commit: Commit) -> dict[str, Any]:
@@ -203,12 +208,15 @@ def _conflict_text(conflict: Conflict) -> Text:
     text = Text(f"  {printable(conflict.path)}{line}", style="bold")
     text.append(f"  {printable(conflict.header)}", style="dim")
     if conflict.reason:
-        return text.append(f"\n    {printable(conflict.reason)}", style="")
-    for name, side, style in (
+        text.append(f"\n    {printable(conflict.reason)}", style="")
+    sides = [
         ("fork", conflict.ours, "yellow"),
         ("base", conflict.base, "dim"),
         ("upstream", conflict.theirs, "green"),
-    ):
+    ]
+    for name, side, style in sides if conflict.line else ():
+        if conflict.twice and not side:
+            continue
         lines = side.splitlines() or ["(nothing)"]
         for number, row in enumerate(lines[:_MOST_LINES]):
             text.append(f"\n    {name if not number else '':<9}| {printable(row.expandtabs(4))}", style=style)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from forkguard.core.additive import Joined
+from forkguard.core.doubled_hunks import told_by_hunk, with_left
+from forkguard.core.doubled_marks import Marking
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import (
     Change,
@@ -27,7 +29,7 @@ from forkguard.core.own_names import is_cxx
 from forkguard.core.porting import HunkReport, MissingName, Pick
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.ports import Bench
-from forkguard.workflows.join_additions import join_additions
+from forkguard.workflows.settle_doubles import Trees, merge_settled
 from forkguard.workflows.strangers import check_paths
 from forkguard.workflows.translate_change import Remark, Translated, translate
 
@@ -67,7 +69,8 @@ def apply_pick(
 
     The change is first put in the fork's terms: `identifiers` are upstream's names that a person gave other ones.
     Hunks that are there already, or as upstream made them later, are left out; the rest is git's three-way merge,
-    whose base is the tree that upstream changed. What both sides only added to one list is joined.
+    whose base is the tree that upstream changed. What both sides only added to one list is joined. What the result
+    would hold twice is a conflict, or left out where the fork has it word for word and its place means nothing.
     """
     before, after = bench.commit(pick.before).tree, bench.commit(pick.commit).tree
     files = bench.diff(before, after)
@@ -79,10 +82,18 @@ def apply_pick(
     theirs = _left_out(bench, change.after, judged)
     if theirs == change.before:
         return Applied(ours, None, _reports(pick, judged, {}, change.remarks))
-    merged = bench.merge(change.before, ours, theirs, ours_label=OURS_LABEL, theirs_label=theirs_label)
-    merged, joins = join_additions(bench, merged, label=OURS_LABEL)
+    marking = _marking(bench, theirs_label)
+    done = merge_settled(bench, Trees(change.before, theirs, ours), change.files, marking)
+    told, judged = (
+        judged,
+        {path: (file, with_left(fits, done.left.get(path, ()), marking)) for path, (file, fits) in judged.items()},
+    )
+    if done.merged is None:
+        return Applied(ours, None, _reports(pick, judged, {}, change.remarks))
+    merged = done.merged
+    twice = {path: told_by_hunk(fits, done.twice.get(path, ()), merged.twice) for path, (_, fits) in told.items()}
     settled = {
-        path: _settle(bench, file, fits=fits, merged=merged, joins=joins.get(path, ()))
+        path: _settle(bench, file, fits=fits, merged=merged, joins=done.joins.get(path, ()), twice=twice[path])
         for path, (file, fits) in judged.items()
     }
     reports = _reports(pick, judged, settled, change.remarks)
@@ -91,6 +102,12 @@ def apply_pick(
         found = _strays(bench, judged, ours=ours, merged=merged.tree)
         return Applied(merged.tree, None, reports, missing=missing, strays=found)
     return Applied(None, merged, reports, _conflicts(bench, merged, change), missing)
+
+
+def _marking(bench: Bench, theirs_label: str) -> Marking:
+    """Port brings upstream's change to the fork; on a workbench with exchanged sides, a patch goes to upstream."""
+    words = ("the patch", "upstream") if bench.exchanged else ("upstream", "the fork")
+    return Marking((OURS_LABEL, theirs_label), *words, first=bench.exchanged)
 
 
 def _judge(
@@ -227,8 +244,16 @@ def _missing_names(
 # -- what the merge decided ----------------------------------------------------------------------------
 
 
-def _settle(bench: Bench, file: FileChange, *, fits: _Judged, merged: Merged, joins: Sequence[Joined]) -> list[Fit]:
-    """The outcome of every hunk of a file once the merge is known."""
+def _settle(
+    bench: Bench,
+    file: FileChange,
+    *,
+    fits: _Judged,
+    merged: Merged,
+    joins: Sequence[Joined],
+    twice: Mapping[Hunk | None, str],
+) -> list[Fit]:
+    """The outcome of every hunk of a file once the merge is known; `twice` says what some of them bring once more."""
     added = {header_of(join.region, file.hunks): join.how for join in joins}
     path = _conflicted_as(file, merged)
     sides = [merged.side(path, number) for number in (1, 2, 3)] if path else []
@@ -236,7 +261,9 @@ def _settle(bench: Bench, file: FileChange, *, fits: _Judged, merged: Merged, jo
     contents = bench.blobs(blobs) if len(blobs) == 3 else {}
     settled = []
     for hunk, found in fits:
-        if found.outcome:
+        if hunk in twice:
+            settled.append(Fit(Outcome.CONFLICT, twice[hunk]))
+        elif found.outcome:
             settled.append(found)
         elif hunk is not None and hunk.header in added:
             settled.append(Fit(Outcome.ADDITIVE, added[hunk.header]))

@@ -45,9 +45,9 @@ def _of_fork(
     conflict: Conflict, lines: Sequence[str], *, repo: Repository, onto: CommitHash, base: CommitHash
 ) -> tuple[Commit, ...]:
     ours = lines_of(conflict.ours.encode("utf-8", "surrogateescape"))
-    at = _only_place(ours, lines)
+    at = _only_place(ours, lines) if conflict.twice is None else conflict.twice.own - 1
     if at is not None:
-        blamed = repo.blame(base, onto, conflict.path, [(at + 1, at + len(ours))])
+        blamed = repo.blame(base, onto, conflict.path, [(at + 1, at + max(len(ours), 1))])
         ids = dict.fromkeys(commit for commit in blamed.values() if commit is not None)
         known = repo.commits(ids)
         return tuple(known[commit] for commit in ids)

@@ -18,6 +18,7 @@ from forkguard.ports import Bench
 from forkguard.workflows.conflict_history import with_history
 from forkguard.workflows.replay_patch import Work
 from forkguard.workflows.replay_stack import ReplayTools, Stack
+from forkguard.workflows.settle_doubles import Trees, patch_marking, with_doubles
 
 _UPSTREAM = "upstream"
 
@@ -73,6 +74,8 @@ def _conflicts(work: Work, report: ReplayReport, *, base: CommitHash, tools: Rep
     ours = bench.commit(report.tip).tree
     before, after = _with(bench, ours, work.before), _with(bench, ours, {**work.before, **work.after})
     merged = bench.merge(before, ours, after, ours_label=_UPSTREAM, theirs_label="patch")
+    marking = patch_marking(_UPSTREAM, "patch", first=False)
+    merged = with_doubles(bench, Trees(before, after, ours), merged, files=work.changes, marking=marking)
     found = _places(bench, merged, work.changes)
     pick = Pick(commit=report.tip, before=base, subject=work.patch.mail.subject)
     return with_history(found, repo=tools.repo, pick=pick, onto=report.onto.commit, base=base)

@@ -7,6 +7,7 @@ Nothing is written but objects.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from forkguard.core.common_words import may_share
 from forkguard.core.fitting import Misfit, Version, backwards, try_patch
 from forkguard.core.hunks import FileChange, FileKind, lines_of
 from forkguard.core.merges import Merged, regions
@@ -97,7 +98,8 @@ def try_on(trial: Trial, means: Means, *, quick: bool = False) -> Tried:
     work, now = trial.work, trial.now
     attempt = try_patch(work.changes, now)
     if not attempt.misfits:
-        return Tried(PatchStatus.APPLIES, "offset" if attempt.shifted else "exact", attempt.files)
+        tried = Tried(PatchStatus.APPLIES, "offset" if attempt.shifted else "exact", attempt.files)
+        return _unless_twice(tried, trial, means, quick=quick)
     troubles = tuple(_trouble(misfit) for misfit in attempt.misfits)
     lost = [path for path, version in now.items() if version is not None and version.content is None]
     if lost:
@@ -107,7 +109,39 @@ def try_on(trial: Trial, means: Means, *, quick: bool = False) -> Tried:
         return Tried(PatchStatus.LANDED, "its lines are there, and what it removes is gone", {})
     if not work.whole:
         return Tried(PatchStatus.MISSING_BLOB, "", {}, _without_base(work, troubles))
-    return _merged(trial, means.store) or _otherwise(trial, means, troubles, quick=quick)
+    merged = _merged(trial, means.store)
+    if merged is not None:
+        return _unless_twice(merged, trial, means, quick=quick)
+    return _otherwise(trial, means, troubles, quick=quick)
+
+
+def _unless_twice(tried: Tried, trial: Trial, means: Means, *, quick: bool) -> Tried:
+    """What applied, unless the result holds something twice that upstream brought too: then a better way, if any.
+
+    Only files that upstream changed are read, and parsed only where both sides may have brought the same.
+    """
+    work = trial.work
+    if not tried.applies or not any(_may_be_twice(change, trial) for change in work.changes):
+        return tried
+    bench = means.bench
+    try:
+        sides = _sides(trial, bench)
+        tree = _edited(bench, sides.ours, tried.files)
+        merged = _marked(sides, Merged(tree, (), ()), work.changes, bench)
+        if not merged.twice:
+            return tried
+        found = Tried(PatchStatus.CONFLICT, "", {}, _conflicts(bench, merged), merged)
+        return found if quick else _better(sides, means, found, files=len(work.changes))
+    except MissingObject:
+        return tried
+
+
+def _may_be_twice(change: FileChange, trial: Trial) -> bool:
+    before, now = trial.work.before.get(change.path), trial.now.get(change.path)
+    if before is None or now is None or before.content is None or now.content is None:
+        return False
+    added = (line for hunk in change.hunks for run in hunk.changes for line in run.added)
+    return before.content != now.content and may_share(added, before=before.content, ours=now.content)
 
 
 def _merged(trial: Trial, store: ReplayObjects) -> Tried | None:
@@ -169,27 +203,40 @@ def _merge_trees(trial: Trial, means: Means, troubles: tuple[Trouble, ...]) -> T
     """git's merge of whole trees, then port's ways, then what a person decided before."""
     work, bench = trial.work, means.bench
     try:
-        before = _edited(bench, bench.commit(trial.base).tree, {**work.below, **work.before})
-        after = _edited(bench, before, work.after)
-        ours = _edited(bench, bench.commit(trial.root).tree, trial.written)
-        sides = Sides(before, after, ours)
-        found = _by_git(sides, bench)
-        if found.status is PatchStatus.CONFLICT and means.port is not None and len(work.changes) <= _MOST_FILES:
-            found = _as_port(sides, means.port, found)
-        if found.status is PatchStatus.CONFLICT and found.merged is not None:
-            return _decided(sides, means, found, troubles)
+        sides = _sides(trial, bench)
+        found = _by_git(sides, work.changes, bench)
+        return _better(sides, means, found, files=len(work.changes), troubles=troubles)
     except MissingObject as problem:
         missing = tuple(Trouble(each.path, each.line, each.header, problem.what) for each in troubles)
         return Tried(PatchStatus.MISSING_BLOB, "", {}, missing)
+
+
+def _sides(trial: Trial, bench: Bench) -> Sides:
+    work = trial.work
+    before = _edited(bench, bench.commit(trial.base).tree, {**work.below, **work.before})
+    after = _edited(bench, before, work.after)
+    return Sides(before, after, _edited(bench, bench.commit(trial.root).tree, trial.written))
+
+
+def _better(sides: Sides, means: Means, found: Tried, *, files: int, troubles: tuple[Trouble, ...] = ()) -> Tried:
+    """A conflict by port's ways, or as a person decided it before, where one of these helps."""
+    if found.status is PatchStatus.CONFLICT and means.port is not None and files <= _MOST_FILES:
+        found = _as_port(sides, means.port, found)
+    if found.status is PatchStatus.CONFLICT and found.merged is not None:
+        return _decided(sides, means, found, troubles)
     return found
 
 
-def _by_git(sides: Sides, bench: Bench) -> Tried:
-    """git's merge of whole trees, which finds renamed files; what both sides only add is joined, upstream first."""
+def _by_git(sides: Sides, changes: Sequence[FileChange], bench: Bench) -> Tried:
+    """git's merge of whole trees, which finds renamed files; what both sides only add is joined, upstream first.
+
+    What it would hold twice is a conflict.
+    """
     from forkguard.workflows.join_additions import join_additions  # noqa: PLC0415  (as below)
 
     merged = bench.merge(sides.before, sides.after, sides.ours, ours_label=_LABEL, theirs_label="upstream")
     merged, joins = join_additions(bench, merged, label=_LABEL)
+    merged = _marked(sides, merged, changes, bench)
     if merged.stages or merged.messages:
         return Tried(PatchStatus.CONFLICT, "", {}, merged=merged)
     if merged.tree == sides.ours:
@@ -198,6 +245,14 @@ def _by_git(sides: Sides, bench: Bench) -> Tried:
     if joins:
         return Tried(PatchStatus.ADDITIVE, f"both sides only add, joined in {', '.join(sorted(joins))}", files)
     return Tried(PatchStatus.APPLIES, "three-way, in files that upstream renamed", files)
+
+
+def _marked(sides: Sides, merged: Merged, changes: Sequence[FileChange], bench: Bench) -> Merged:
+    """The merge with marks at what it holds twice."""
+    from forkguard.workflows.settle_doubles import Trees, patch_marking, with_doubles  # noqa: PLC0415  (as below)
+
+    trees = Trees(sides.before, sides.after, sides.ours)
+    return with_doubles(bench, trees, merged, files=changes, marking=patch_marking(_LABEL, "upstream", first=True))
 
 
 def _as_port(sides: Sides, bench: Bench, otherwise: Tried) -> Tried:
@@ -235,7 +290,10 @@ def _conflicts(bench: Bench, merged: Merged) -> tuple[Trouble, ...]:
     for path in merged.conflicted:
         content = contents.get(entries[path].blob, b"") if path in entries else b""
         marked = regions(lines_of(content), label=_LABEL)
-        found += [Trouble(path, each.line, "", "both sides changed these lines") for each in marked]
+        twice = {each.line: each.said for each in merged.twice if each.path == path}
+        found += [
+            Trouble(path, each.line, "", twice.get(each.line, "both sides changed these lines")) for each in marked
+        ]
         if not marked:
             reason = next((text for text in merged.messages if path in text), "both sides changed this file")
             found.append(Trouble(path, None, "", reason))

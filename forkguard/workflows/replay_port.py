@@ -16,7 +16,7 @@ from forkguard.ports import Bench
 from forkguard.workflows.apply_change import apply_pick
 
 _NOBODY = b"forkguard <forkguard@localhost> 0 +0000"
-_TELLING = ("is called", "CRLF")
+_TELLING = ("is called", "CRLF", "is there already, at")
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,3 +98,23 @@ def test_edits_in_the_same_place_are_conflicts(desk: Desk, fork: GitFolder, bran
     assert [conflict["path"] for conflict in document["conflicts"]] == [GRAPH]
     assert desk.run("port", "--abort").status == 0
     assert fork_as_it_is(fork.path) == before
+
+
+@pytest.mark.parametrize("line", ["res->t_layer_inp[il] = cur;", "res->t_layer_inp[il] = prev_cur;"])
+def test_the_line_added_by_hand_elsewhere_in_the_loop_is_a_conflict(desk: Desk, fork: GitFolder, line: str) -> None:
+    text = fork.text(GRAPH) + "\n"
+    place = re.search(r"^( +)cur += build_norm\(.*attn_norm.*\n(?: {20}.*\n)*", text, re.MULTILINE)
+    assert place is not None
+    mended = f"{text[: place.end()]}{place[1]}{line}\n{text[place.end() :]}"
+    mending = fork.commit("ours: layer input", {GRAPH: mended})
+
+    document = desk.json("port", "27383", status=1)
+
+    assert document["status"] == "conflict"
+    (conflict,) = document["conflicts"]
+    assert [commit["commit"] for commit in conflict["fork_log"]] == [mending]
+    assert conflict["theirs"].strip() == "res->t_layer_inp[il] = cur;"
+    assert conflict["twice"]["fork_line"] == text[: place.end()].count("\n") + 1
+    marked = (Path(document["worktree"]) / GRAPH).read_text().splitlines()
+    assert marked[conflict["line"] - 1] == "<<<<<<< fork"
+    assert marked[conflict["twice"]["line"] - 1].strip() == line
