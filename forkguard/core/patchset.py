@@ -226,20 +226,3 @@ def dep3_fields(*, origin: CommitHash, merged: bool, landed: CommitHash | None =
     if not merged:
         return (start, "Forwarded: yes")
     return (start, "Forwarded: not-needed", f"Applied-Upstream: commit:{landed or origin}")
-
-
-def parse_dep3(patch: str) -> dict[str, str]:
-    """The header fields of a patch in mail form, by name; a folded field is joined.
-
-    >>> parse_dep3("From ab Mon\\nOrigin: upstream,\\n commit:ab\\n\\nOrigin: no\\n")
-    {'Origin': 'upstream, commit:ab'}
-    """
-    fields: dict[str, str] = {}
-    current = ""
-    for line in patch.split("\n\n", 1)[0].split("\n"):
-        if line[:1] in (" ", "\t") and current:
-            fields[current] += " " + line.strip()
-        elif match := re.match(r"([A-Za-z0-9-]+): (.*)", line):
-            current = match[1]
-            fields[current] = match[2]
-    return fields

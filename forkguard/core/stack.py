@@ -1,12 +1,9 @@
 """The patch stack as `forkguard stack` reports it."""
 
-import io
 from dataclasses import dataclass
 
-from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchSet
-
-from forkguard.core.patchset import Manifest, parse_dep3
+from forkguard.core.patch_mail import NotAPatch, parse_mail
+from forkguard.core.patchset import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +40,10 @@ def read_patch(name: str, content: bytes | None) -> PatchInfo:
     """
     if content is None:
         return PatchInfo(name, "", (), 0, 0, problem="the file is missing")
-    text = content.decode("utf-8", "replace")
-    fields = parse_dep3(text)
-    subject = fields.get("Subject", "").removeprefix("[PATCH] ")
     try:
-        files = PatchSet(io.StringIO(text, newline="\n"))
-    except UnidiffParseError as error:
-        return PatchInfo(name, subject, (), 0, 0, problem=f"this is no patch: {error}")
-    kept = tuple((key, fields[key]) for key in _DEP3 if key in fields)
-    return PatchInfo(name, subject, tuple(file.path for file in files), files.added, files.removed, kept)
+        mail = parse_mail(content)
+    except NotAPatch as problem:
+        return PatchInfo(name, "", (), 0, 0, problem=f"this is no patch: {problem.what}")
+    kept = tuple((key, mail.headers[key]) for key in _DEP3 if key in mail.headers)
+    added, removed = sum(file.added for file in mail.files), sum(file.removed for file in mail.files)
+    return PatchInfo(name, mail.subject, tuple(file.path for file in mail.files), added, removed, kept)

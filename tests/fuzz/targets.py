@@ -23,7 +23,7 @@ from forkguard.core.nightly import BadNight, Night, NightVerdict, read_night, wr
 from forkguard.core.ninja_log import cache_counts, first_error, parse_status, unused_variables
 from forkguard.core.open_pulls import parse_open_pulls, parse_pull_files
 from forkguard.core.patch_mail import parse_mail, parse_patch
-from forkguard.core.patchset import parse_dep3, parse_manifest, parse_series
+from forkguard.core.patchset import parse_manifest, parse_series
 from forkguard.core.pins import parse_pins
 from forkguard.core.prompts import read_prompts
 from forkguard.core.pysource import parse_python
@@ -176,7 +176,7 @@ TARGETS = {
     "manifest": Target(
         _each(lambda text: parse_manifest(text, name="m")), _REFUSED, (b'title = "t"\npull = 7\nstate = "carried"\n',)
     ),
-    "series": Target(_each(parse_dep3, lambda text: parse_series(text, name="m")), _REFUSED, (b"a.patch -p0 # x\n",)),
+    "series": Target(_each(lambda text: parse_series(text, name="m")), _REFUSED, (b"a.patch -p0 # x\n",)),
     "journals": Target(
         _each(lambda text: Journal.parse(text, name="x")), _REFUSED, (b'{"format": "forkguard/journal@1"}',)
     ),

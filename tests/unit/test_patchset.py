@@ -16,11 +16,11 @@ from forkguard.core.patchset import (
     dep3_fields,
     format_series,
     new_manifest,
-    parse_dep3,
     parse_manifest,
     parse_series,
     series_with,
 )
+from forkguard.core.stack import read_patch
 from forkguard.errors import UsageProblem
 
 WHOLE = """\
@@ -128,6 +128,24 @@ def test_fields_of_a_merged_change_are_read_back() -> None:
     fields = dep3_fields(origin=CommitHash("ab"), merged=True)
     head = "From ab Mon\nSubject: [PATCH] x\n" + "\n".join(fields) + "\n\nbody\n"
 
-    found = parse_dep3(head)
-    assert found["Origin"] == "upstream, commit:ab"
-    assert (found["Forwarded"], found["Applied-Upstream"]) == ("not-needed", "commit:ab")
+    diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
+    found = read_patch("0001-x.patch", f"{head}---\n{diff}-- \n2.40\n".encode())
+    assert found.fields == (
+        ("Origin", "upstream, commit:ab"), ("Forwarded", "not-needed"), ("Applied-Upstream", "commit:ab"),
+    )  # fmt: skip
+    assert (found.subject, found.files, found.added, found.removed, found.problem) == ("x", ("a",), 2, 1, "")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_patch_is_shown_with_the_subject_that_git_am_would_take(end: bytes) -> None:
+    head = b"Subject: [PATCH 2/6] =?UTF-8?q?gr=C3=B6=C3=9Fer?=\nOrigin: vendor\n\n---\n"
+    diff = b"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n"
+    found = read_patch("0002-x.patch", (head + diff).replace(b"\n", end))
+    assert (found.subject, found.fields, found.added) == ("größer", (("Origin", "vendor"),), 1)
+
+
+def test_a_patch_without_a_diff_has_no_figures() -> None:
+    assert (
+        read_patch("0001-x.patch", b"Subject: x\n\nwords\n").problem
+        == "this is no patch: there is no diff in this mail"
+    )
