@@ -98,6 +98,7 @@ def _of(file: FileChange) -> Collection[Doing]:
     both = file.kind in (FileKind.MODIFIED, FileKind.RENAMED, FileKind.TYPE)
     if both and file.old_mode != file.mode and _SUBMODULE not in modes and file.mode != _SYMLINK:
         found.append(Doing.MODES)
-    if file.kind is FileKind.MODIFIED and not file.hunks and file.old_blob != file.blob and _SUBMODULE not in modes:
+    there = file.kind in (FileKind.MODIFIED, FileKind.RENAMED)
+    if there and not file.hunks and file.old_blob != file.blob and _SUBMODULE not in modes:
         found.append(Doing.BINARY)
     return found

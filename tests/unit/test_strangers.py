@@ -84,6 +84,8 @@ def change(
         (change("deep/.gitmodules", kind=FileKind.ADDED), [Doing.SUBMODULES]),
         (change("a", modes=("100644", "100755"), same=True), [Doing.MODES]),
         (change("a"), [Doing.BINARY]),
+        (change("a", kind=FileKind.RENAMED), [Doing.BINARY]),
+        (change("a", kind=FileKind.RENAMED, same=True), []),
         (change("src/a.cpp", kind=FileKind.ADDED), []),
     ],
 )
