@@ -9,7 +9,7 @@ from forkguard.core.names import CommitHash
 from forkguard.errors import UsageProblem
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_AGE = re.compile(r"^(\d+)\s*([mhdw])$")
+_AGE = re.compile(r"^(\d{1,6})\s*([mhdw])$")
 
 
 class Checkout(StrEnum):

@@ -57,7 +57,7 @@ def parse_commit(content: bytes) -> RawCommit:
 def _utf8(text: bytes, encoding: str) -> bytes:
     try:
         return text.decode(encoding).encode()
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # a codec may raise any ValueError, and give what is no text
         return text.decode("utf-8", "replace").encode()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _UPSTREAM_URL = re.compile(r"[/:](?:ggml-org|ggerganov)/llama\.cpp(?:\.git)?/?$")
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://|^[\w.-]+@[\w.-]+:", re.IGNORECASE)
-_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
+_CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 _USUAL_BRANCHES = ("master", "main")
 
 

@@ -165,6 +165,8 @@ def test_ages_need_a_unit() -> None:
     assert (parse_age("12h"), parse_age("2w")) == (43200.0, 1209600.0)
     with pytest.raises(UsageProblem, match="is no age"):
         parse_age("14")
+    with pytest.raises(UsageProblem):
+        parse_age("99999999999999d")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Commit objects: read from git's bytes, made from nothing but the inputs."""
 
+import pytest
+
 from forkguard.core.commit_objects import commit_bytes, parse_commit, ported_message
 from forkguard.core.names import CommitHash, TreeHash
 
@@ -17,6 +19,12 @@ def test_a_commit_is_read_in_utf8() -> None:
     assert raw.committed == b"1700000001 -0230"
     assert raw.subject == "subject grüße"
     assert raw.message == "subject grüße\n\nbody\n".encode()
+
+
+@pytest.mark.parametrize("encoding", [b"idna", b"unicode_escape", b"undefined", b"base64", b"no\\such", b"utf-7"])
+def test_no_encoding_of_a_strangers_commit_raises(encoding: bytes) -> None:
+    content = OBJECT.replace(b"ISO-8859-1", encoding).replace(b"body", b"a..b \\ud800 " + b"x" * 70)
+    assert parse_commit(content).subject.startswith("subject gr")
 
 
 def test_bytes_in_no_known_encoding_become_utf8() -> None:

@@ -51,6 +51,7 @@ def test_the_branch_of_upstream(branches: list[str], head: str | None, expected:
     [
         ("https://token@host/x", "https://host/x"),
         ("https://me:a%40b@host:8/x@y", "https://host:8/x@y"),
+        ("https://me:a@b@host/x@y", "https://host/x@y"),
         ("git@host:me/x", "git@host:me/x"),
         ("file:///srv/@x", "file:///srv/@x"),
     ],
