@@ -18,18 +18,18 @@ def reusable(means: NightMeans, draft: Draft) -> Night | None:
     That is: the same key, every step came to an answer (commits that no patchset covers are one), and what it
     names is still there.
     """
-    last = draft.last
-    if not draft.key or last is None or last.key != draft.key or last.upstream is None or last.base is None:
+    last, key = draft.last, draft.night.key
+    if not key or last is None or last.key != key or last.upstream is None or last.base is None:
         return None
     open_ends = {step.name for step in last.steps if step.outcome is Outcome.COULD_NOT}
     if open_ends - {NightStep.COVERAGE, NightStep.RECHECK}:
         return None
     if last.candidate is not None and means.branches.branch(last.candidate.branch) != last.candidate.commit:
-        draft.notes.append(f"{last.candidate.branch} is not where the night {last.id} left it: all was done again")
+        draft.note(f"{last.candidate.branch} is not where the night {last.id} left it: all was done again")
         return None
     for gate in last.gate:
         if wrong := means.work.intact(gate.receipt):
-            draft.notes.append(f"the receipt {gate.receipt} is not intact ({wrong}): all was done again")
+            draft.note(f"the receipt {gate.receipt} is not intact ({wrong}): all was done again")
             return None
     return last
 
@@ -40,15 +40,25 @@ def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[Ni
     assert last.base is not None  # noqa: S101
     source = last.reused or last.id
     to = CommitHash(last.upstream.to)
-    draft.reused = source
-    draft.notes.append(f"nothing is new since the night {source}: its results were taken over")
+    draft.note(f"nothing is new since the night {source}: its results were taken over")
     draft.found_base = Base(CommitHash(last.base.commit), last.base.how)
-    draft.ahead = last.ahead
-    draft.upstream = NightUpstream(last.upstream.ref, to, to, 0, last.upstream.behind)
-    draft.stack, draft.uncovered, draft.retire = last.stack, last.uncovered, last.retire
-    draft.drift, draft.build, draft.gate, draft.candidate = last.drift, last.build, last.gate, last.candidate
-    draft.packets, draft.pins = last.packets, last.pins
-    draft.follow_ups = tuple(replace(one, new=False) for one in last.follow_ups)
+    draft.night = replace(
+        draft.night,
+        reused=source,
+        base=last.base,
+        ahead=last.ahead,
+        upstream=NightUpstream(last.upstream.ref, to, to, 0, last.upstream.behind),
+        stack=last.stack,
+        uncovered=last.uncovered,
+        retire=last.retire,
+        drift=last.drift,
+        build=last.build,
+        gate=last.gate,
+        candidate=last.candidate,
+        packets=last.packets,
+        pins=last.pins,
+        follow_ups=tuple(replace(one, new=False) for one in last.follow_ups),
+    )
     settle_drift(draft)
     names = [REPLAY_FILE, *(packet.file for packet in last.packets)]
     names += [last.drift.document] if last.drift is not None and last.drift.document is not None else []
@@ -60,7 +70,7 @@ def take_over(means: NightMeans, draft: Draft, last: Night, *, run: Callable[[Ni
         if step.name is NightStep.RECHECK and (
             last.pins or step.outcome is Outcome.COULD_NOT or means.work.asks_forge()
         ):
-            draft.steps.append(run(step.name))
+            draft.ended(run(step.name))
         elif step.name not in _AFRESH:
             hint = step.hint.replace(last.id, draft.id)  # it may name a file beside the record
-            draft.steps.append(replace(step, started=now, finished=now, hint=hint))
+            draft.ended(replace(step, started=now, finished=now, hint=hint))

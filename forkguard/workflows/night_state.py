@@ -1,7 +1,7 @@
 """What the steps of a night work with: means from outside, and the record in the making."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -10,23 +10,14 @@ from forkguard.core.findings import Base, DriftReport, Side
 from forkguard.core.map_models import NightlyTable
 from forkguard.core.names import CommitHash
 from forkguard.core.nightly import (
-    Candidate,
     Night,
-    NightBase,
     NightBuild,
-    NightCommit,
-    NightDrift,
     NightFinding,
-    NightFollowUp,
     NightGate,
-    NightPatch,
-    NightPin,
     NightSide,
-    NightUpstream,
     NightVerdict,
     Outcome,
     Packet,
-    Retirement,
     StepResult,
 )
 from forkguard.core.replay import ReplayReport, StackPatch
@@ -94,85 +85,55 @@ class NightMeans:
 
 @dataclass
 class Draft:
-    """The record in the making, and what later steps take from earlier ones.
+    """The record in the making, `night`, and what later steps take from earlier ones beside it.
 
-    `target` is what is looked at: `chosen`, or the fork's own base where that is newer.
+    `target` is what is looked at: `chosen`, or the fork's own base where that is newer. `drifted` and `absent` are
+    the drift that makes the night red.
     """
 
-    id: str
+    night: Night
     started: datetime
-    version: str
     settings: NightlyTable
     configured_base: str | None
     last: Night | None = None
     fork: Side | None = None
-    steps: list[StepResult] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     fetched: Fetched | None = None
     chosen: Side | None = None
     target: Side | None = None
     found_base: Base | None = None
-    ahead: int | None = None
-    upstream: NightUpstream | None = None
     replayed: ReplayReport | None = None
-    stack: tuple[NightPatch, ...] = ()
-    uncovered: tuple[NightCommit, ...] = ()
-    retire: tuple[Retirement, ...] = ()
-    follow_ups: tuple[NightFollowUp, ...] = ()
-    pins: tuple[NightPin, ...] = ()
-    drift: NightDrift | None = None
     drifted: tuple[NightFinding, ...] = ()
     absent: tuple[str, ...] = ()
-    build: NightBuild | None = None
-    gate: tuple[NightGate, ...] = ()
-    candidate: Candidate | None = None
-    packets: tuple[Packet, ...] = ()
-    key: str = ""
-    reused: str | None = None
 
-    def record(
-        self,
-        *,
-        finished: datetime,
-        verdict: NightVerdict = NightVerdict.COULD_NOT_RUN,
-        reason: str = "it did not end",
-        story: str = "",
-        repeats: int = 0,
-        days_red: int = 0,
-        notified: bool | None = None,
-    ) -> Night:
-        """The record as far as it goes."""
-        base = self.found_base
-        return Night(
-            id=self.id,
-            started=moment(self.started),
-            finished=moment(max(finished, self.started)),  # the clock may have gone backwards
-            verdict=verdict,
-            reason=reason,
-            story=story,
-            repeats=repeats,
-            days_red=days_red,
-            version=self.version,
-            fork=NightSide(self.fork.ref, self.fork.commit) if self.fork else None,
-            base=NightBase(base.commit, base.how) if base else None,
-            upstream=self.upstream,
-            ahead=self.ahead,
-            steps=tuple(self.steps),
-            stack=self.stack,
-            uncovered=self.uncovered,
-            retire=self.retire,
-            follow_ups=self.follow_ups,
-            pins=self.pins,
-            drift=self.drift,
-            build=self.build,
-            gate=self.gate,
-            candidate=self.candidate,
-            packets=self.packets,
-            notes=tuple(self.notes),
-            key=self.key,
-            reused=self.reused,
-            notified=notified,
-        )
+    @property
+    def id(self) -> str:
+        """The night's."""
+        return self.night.id
+
+    def note(self, *said: str) -> None:
+        """Put remarks into the record."""
+        self.night = replace(self.night, notes=(*self.night.notes, *said))
+
+    def ended(self, step: StepResult) -> None:
+        """Put what came of a step into the record."""
+        self.night = replace(self.night, steps=(*self.night.steps, step))
+
+    def until(self, finished: datetime) -> Night:
+        """The record as far as it goes; the clock may have gone backwards since the night began."""
+        return replace(self.night, finished=moment(max(finished, self.started)))
+
+
+def new_draft(
+    id_: str, started: datetime, *, version: str, settings: NightlyTable, configured_base: str | None,
+    last: Night | None = None, fork: Side | None = None, notes: Sequence[str] = (),
+) -> Draft:  # fmt: skip
+    """The draft of a night that begins: until it ends it could not run."""
+    night = Night(
+        id=id_, started=moment(started), finished=moment(started), verdict=NightVerdict.COULD_NOT_RUN,
+        reason="it did not end", story="", repeats=0, days_red=0, version=version, notes=tuple(notes),
+        fork=NightSide(fork.ref, fork.commit) if fork is not None else None,
+    )  # fmt: skip
+    return Draft(night, started, settings, configured_base, last=last, fork=fork)
 
 
 @dataclass(frozen=True, slots=True)

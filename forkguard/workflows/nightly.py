@@ -43,11 +43,11 @@ def run_night(means: NightMeans, draft: Draft, *, fresh: bool) -> Night:
 
     What a step raises is its result. Raises `CouldNotWork` where the record cannot be written.
     """
-    means.nights.save(draft.record(finished=means.now()))
+    means.nights.save(draft.until(means.now()))
     for name, step in STEPS:
         means.talk.step(f"{name.value}")
-        draft.steps.append(_run(name, step, means, draft))
-        means.nights.save(draft.record(finished=means.now()))
+        draft.ended(_run(name, step, means, draft))
+        means.nights.save(draft.until(means.now()))
         if name is NightStep.TARGET and not fresh and (earlier := reusable(means, draft)) is not None:
             take_over(means, draft, earlier, run=lambda name: _run(name, dict(STEPS)[name], means, draft))
             break
@@ -57,7 +57,7 @@ def run_night(means: NightMeans, draft: Draft, *, fresh: bool) -> Night:
 def not_opened(nights: NightStore, draft: Draft, error: CouldNotWork, *, now: Callable[[], datetime]) -> Night:
     """The record of a night whose fork could not be opened: nothing of it ran."""
     end = StepEnd(Outcome.COULD_NOT, error.what, error.where, error.hint)
-    draft.steps.append(_result(NightStep.FETCH, end, began=draft.started, ended=now()))
+    draft.ended(_result(NightStep.FETCH, end, began=draft.started, ended=now()))
     return conclude(nights, draft, finished=now())
 
 
@@ -85,19 +85,19 @@ def conclude(nights: NightStore, draft: Draft, *, finished: datetime) -> Night:
     """Judge, and write the record."""
     target = draft.target
     judged = judge(
-        draft.steps,
+        draft.night.steps,
         target=f"{target.ref} ({target.commit[:10]})" if target is not None else "",
-        stack=draft.stack,
-        uncovered=draft.uncovered,
+        stack=draft.night.stack,
+        uncovered=draft.night.uncovered,
         drifted=draft.drifted,
-        gates=draft.gate,
+        gates=draft.night.gate,
         absent=draft.absent,
-        candidate=draft.candidate is not None,
+        candidate=draft.night.candidate is not None,
     )
     story = story_of(judged.verdict, judged.parts)
-    days = streak(_since_green(nights, draft.id), started=moment(draft.started), verdict=judged.verdict, story=story)
-    night = draft.record(
-        finished=finished,
+    days = streak(_since_green(nights, draft.id), started=draft.night.started, verdict=judged.verdict, story=story)
+    night = replace(
+        draft.until(finished),
         verdict=judged.verdict,
         reason=judged.reason,
         story=story,

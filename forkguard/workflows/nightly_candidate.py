@@ -16,7 +16,7 @@ def candidate(means: NightMeans, draft: Draft) -> StepEnd:
     """A branch with the stack on the target; one that an earlier night made is never moved."""
     if draft.replayed is None or draft.target is None:
         return skipped("the stack was not replayed")
-    if draft.uncovered:
+    if draft.night.uncovered:
         return skipped("commits of the fork that are in no patchset would be lost")
     if draft.replayed.failed:
         return skipped("the stack does not apply")
@@ -30,7 +30,7 @@ def candidate(means: NightMeans, draft: Draft) -> StepEnd:
             break
     else:
         return StepEnd(Outcome.COULD_NOT, f"there are {_MOST_A_DAY} candidates of this day already", where=PREFIX)
-    draft.candidate = Candidate(branch, tip)
+    draft.night = replace(draft.night, candidate=Candidate(branch, tip))
     dropped = _drop_old(means, draft, kept=branch)
     return done(f"{branch} at {tip[:10]}{f', {dropped} older removed' if dropped else ''}")
 
@@ -67,7 +67,8 @@ def build(means: NightMeans, draft: Draft) -> StepEnd:
     sides = _sides(draft)
     if sides is None:
         return skipped("there is no candidate")
-    made = draft.build = means.candidates().build(*sides)
+    made = means.candidates().build(*sides)
+    draft.night = replace(draft.night, build=made)
     pruned = means.candidates().prune(draft.settings.keep_trees) if draft.settings.keep_trees is not None else 0
     return done(f"{made.profile}, in {made.seconds:.0f} s{f', trees removed: {pruned}' if pruned else ''}")
 
@@ -77,7 +78,7 @@ def gate(means: NightMeans, draft: Draft) -> StepEnd:
     if not (draft.settings.gate and draft.settings.build):
         return skipped("not gated, as the map says ([nightly] gate)")
     sides = _sides(draft)
-    if sides is None or draft.build is None:
+    if sides is None or draft.night.build is None:
         return skipped("nothing was built")
     gates, ungated = means.candidates().gates(means.archs)
     if not gates:
@@ -87,24 +88,25 @@ def gate(means: NightMeans, draft: Draft) -> StepEnd:
             hint="name models in [arch.NAME.gate] of the map, or gate = false in [nightly]",
         )
     for arch in gates:
-        draft.gate = (*draft.gate, means.candidates().gate(arch, *sides))
+        draft.night = replace(draft.night, gate=(*draft.night.gate, means.candidates().gate(arch, *sides)))
     return _judged(draft, ungated)
 
 
 def _judged(draft: Draft, ungated: Sequence[str]) -> StepEnd:
-    said = ", ".join(f"{one.arch} {one.verdict}" for one in draft.gate)
+    said = ", ".join(f"{one.arch} {one.verdict}" for one in draft.night.gate)
     left = f"; not gated: {'; '.join(ungated)}" if ungated else ""
-    verdicts = {one.verdict for one in draft.gate}
+    verdicts = {one.verdict for one in draft.night.gate}
     passed = Outcome.DONE if verdicts == {"pass"} else Outcome.COULD_NOT
     outcome = Outcome.FOUND if "fail" in verdicts else passed
-    worst = next((one for one in draft.gate if one.verdict != "pass"), draft.gate[0])
+    worst = next((one for one in draft.night.gate if one.verdict != "pass"), draft.night.gate[0])
     return StepEnd(outcome, f"{said}{left}", where=worst.receipt)
 
 
 def _sides(draft: Draft) -> tuple[Side, Side] | None:
-    if draft.candidate is None or draft.target is None:
+    candidate = draft.night.candidate
+    if candidate is None or draft.target is None:
         return None
-    return Side(draft.candidate.branch, CommitHash(draft.candidate.commit)), draft.target
+    return Side(candidate.branch, CommitHash(candidate.commit)), draft.target
 
 
 def push(means: NightMeans, draft: Draft) -> StepEnd:
@@ -112,16 +114,17 @@ def push(means: NightMeans, draft: Draft) -> StepEnd:
     where = draft.settings.push
     if where is None:
         return skipped("the map names no branch to push to")
-    if draft.candidate is None:
+    candidate = draft.night.candidate
+    if candidate is None:
         return skipped("there is no candidate")
     made = (NightStep.BUILD, NightStep.GATE)
-    if any(step.name in made and step.outcome in (Outcome.FOUND, Outcome.COULD_NOT) for step in draft.steps):
+    if any(step.name in made and step.outcome in (Outcome.FOUND, Outcome.COULD_NOT) for step in draft.night.steps):
         return skipped("the candidate did not pass")
     name = f"{where.remote}/{where.branch}"
     expected = _pushed_before(means, name)
-    commit = CommitHash(draft.candidate.commit)
+    commit = CommitHash(candidate.commit)
     means.work.push(commit, expected)
-    draft.candidate = replace(draft.candidate, pushed=name)
+    draft.night = replace(draft.night, candidate=replace(candidate, pushed=name))
     return done(f"{name} at {commit[:10]}")
 
 

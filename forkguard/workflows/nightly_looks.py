@@ -3,10 +3,12 @@
 import re
 import shlex
 from collections.abc import Collection
+from dataclasses import replace
 
 from forkguard.core.findings import ArchStatus, Base, DriftReport, Side
 from forkguard.core.night_verdict import red_findings, retirements
 from forkguard.core.nightly import (
+    NightBase,
     NightCommit,
     NightDrift,
     NightFinding,
@@ -29,14 +31,14 @@ _SHORT = 10
 def fetch(means: NightMeans, draft: Draft) -> StepEnd:
     """Upstream's branch and tags into refs of forkguard's own."""
     got = draft.fetched = means.work.fetch(draft.id)
-    draft.notes += got.notes
+    draft.note(*got.notes)
     if got.lost:
-        draft.notes.append(
+        draft.note(
             f"upstream was force-pushed: {_count(got.lost, 'commit')} up to {(got.before or '')[:_SHORT]} "
             f"of before {'is' if got.lost == 1 else 'are'} no longer in it"
         )
     if got.moved:
-        draft.notes.append(f"upstream moved {_count(len(got.moved), 'tag')}: {', '.join(got.moved[:5])}")
+        draft.note(f"upstream moved {_count(len(got.moved), 'tag')}: {', '.join(got.moved[:5])}")
     came = "nothing new" if got.before == got.tip else f"now at {got.tip[:_SHORT]}"
     tags = f", {_count(got.new_tags, 'new tag')}" if got.new_tags else ""
     completed = f", {_count(got.completed, 'object')} of a partial clone completed" if got.completed else ""
@@ -48,7 +50,7 @@ def target(means: NightMeans, draft: Draft) -> StepEnd:
     if draft.fetched is None:
         return skipped("nothing was fetched")
     chosen = draft.target = draft.chosen = means.work.choose(draft.fetched, draft.started)
-    draft.key = means.work.key(chosen)
+    draft.night = replace(draft.night, key=means.work.key(chosen))
     last = draft.last.upstream if draft.last is not None else None
     if last is not None and last.to == chosen.commit:
         return done(f"{chosen.ref} at {chosen.commit[:_SHORT]}, as the night before")
@@ -69,12 +71,13 @@ def coverage(means: NightMeans, draft: Draft) -> StepEnd:
         talk=means.talk,
     )
     base = draft.found_base = report.base
-    draft.ahead = report.ahead
+    draft.night = replace(draft.night, base=NightBase(base.commit, base.how), ahead=report.ahead)
     _count_upstream(means, draft, base)
-    draft.uncovered = tuple(NightCommit(one.id, one.date, one.subject, one.pull) for one in report.uncovered)
-    if not draft.uncovered:
+    uncovered = tuple(NightCommit(one.id, one.date, one.subject, one.pull) for one in report.uncovered)
+    draft.night = replace(draft.night, uncovered=uncovered)
+    if not uncovered:
         return done(f"base {base.commit[:_SHORT]}; every commit of the fork is in a patchset")
-    many = len(draft.uncovered)
+    many = len(uncovered)
     return StepEnd(
         Outcome.COULD_NOT,
         f"{_count(many, 'commit')} of the fork {'is' if many == 1 else 'are'} in no patchset, "
@@ -95,7 +98,7 @@ def _count_upstream(means: NightMeans, draft: Draft, base: Base) -> None:
                 where=f"{chosen.ref} ({chosen.commit[:_SHORT]})",
                 hint="correct [upstream] base in the map, or leave it out",
             )
-        draft.notes.append(
+        draft.note(
             f"the fork is newer than {chosen.ref} ({chosen.commit[:_SHORT]}): the stack was tried on its own base"
         )
         chosen = draft.target = Side(chosen.ref, base.commit)
@@ -103,13 +106,14 @@ def _count_upstream(means: NightMeans, draft: Draft, base: Base) -> None:
     since = base.commit
     if last is not None and _is_known_ancestor(means, last, chosen):
         since = means.repo.resolve(last)
-    draft.upstream = NightUpstream(
+    came = NightUpstream(
         chosen.ref,
         since,
         chosen.commit,
         repo.count(since, chosen.commit),
         repo.count(base.commit, chosen.commit),
     )
+    draft.night = replace(draft.night, upstream=came)
 
 
 def _is_known_ancestor(means: NightMeans, commit: str, of: Side) -> bool:
@@ -125,21 +129,24 @@ def recheck(means: NightMeans, draft: Draft) -> StepEnd:
         return skipped("there is no target")
     found = means.work.recheck(draft.target)
     known = {(one.patchset, one.pr, one.commit) for one in draft.last.follow_ups} if draft.last is not None else set()
-    draft.follow_ups = tuple(_follow_up(one, known) for one in found.follow_ups)
-    draft.pins = tuple(
+    follow_ups = tuple(_follow_up(one, known) for one in found.follow_ups)
+    pins = tuple(
         NightPin(one.patchset, one.pull, one.pinned, one.head, one.state.value, one.why)
         for one in found.pins
         if _is_whole(one.pinned)
     )
-    draft.notes += [
-        f"{one.patchset}: head = {one.pinned!r} in its patchset.toml is no whole commit id"
-        for one in found.pins
-        if not _is_whole(one.pinned)
-    ]
+    draft.night = replace(draft.night, follow_ups=follow_ups, pins=pins)
+    draft.note(
+        *(
+            f"{one.patchset}: head = {one.pinned!r} in its patchset.toml is no whole commit id"
+            for one in found.pins
+            if not _is_whole(one.pinned)
+        )
+    )
     said = "nothing came after the requests that the stack carries"
     if found.pins or found.follow_ups:
         moved = sum(pin.moved for pin in found.pins)
-        fresh = sum(one.new for one in draft.follow_ups)
+        fresh = sum(one.new for one in follow_ups)
         said = f"{_count(len(found.follow_ups), 'follow-up')} ({fresh} new)"
         said += f", {_count(len(found.pins), 'open request')} ({moved} moved)" if found.pins else ""
     if found.problems:
@@ -181,17 +188,19 @@ def keep_drift(draft: Draft, report: DriftReport) -> None:
         NightFinding(one.id, one.arch, one.kind.value, one.severity.value, one.title, one.counts(strict=False))
         for one in report.findings
     )
-    draft.drift = NightDrift({arch.name: arch.status.value for arch in report.archs}, found, DRIFT_FILE)
+    drift = NightDrift({arch.name: arch.status.value for arch in report.archs}, found, DRIFT_FILE)
+    draft.night = replace(draft.night, drift=drift)
     settle_drift(draft)
 
 
 def settle_drift(draft: Draft) -> None:
     """Which drift makes the night red, by the map."""
-    if draft.drift is None:
+    drift = draft.night.drift
+    if drift is None:
         return
     policy = draft.settings.drift
-    draft.drifted = red_findings(draft.drift.findings, policy)
-    absent = [name for name, status in draft.drift.archs.items() if status == ArchStatus.ABSENT.value]
+    draft.drifted = red_findings(drift.findings, policy)
+    absent = [name for name, status in drift.archs.items() if status == ArchStatus.ABSENT.value]
     draft.absent = tuple(absent) if policy == "red" else ()
 
 
@@ -208,7 +217,7 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
         return skipped("there is no base")
     patches = read_patches(means.patchsets)
     report, document = means.work.replay(patches, draft.found_base, draft.target)
-    if draft.chosen is not None and means.work.key(draft.chosen) != draft.key:
+    if draft.chosen is not None and means.work.key(draft.chosen) != draft.night.key:
         raise CouldNotWork(
             "the stack or the map was changed while the night looked at it",
             where=str(means.patchsets.root),
@@ -216,22 +225,22 @@ def replay(means: NightMeans, draft: Draft) -> StepEnd:
         )
     means.nights.put(draft.id, REPLAY_FILE, document)
     draft.replayed = report
-    draft.stack = night_patches(report)
-    draft.retire = retirements(draft.stack)
-    draft.notes += report.notes
+    stack = night_patches(report)
+    draft.night = replace(draft.night, stack=stack, retire=retirements(stack))
+    draft.note(*report.notes)
     if not report.failed:
-        landed = sum(patch.status is PatchStatus.LANDED for patch in draft.stack)
-        return done(f"{_count(len(draft.stack), 'patch', 'patches')}, {landed} landed")
+        landed = sum(patch.status is PatchStatus.LANDED for patch in stack)
+        return done(f"{_count(len(stack), 'patch', 'patches')}, {landed} landed")
     written = means.work.packets(report, draft.found_base)
     for packet, text in written:
         means.nights.put(draft.id, packet.file, text)
-    draft.packets = tuple(packet for packet, _ in written)
-    failed = [patch for patch in draft.stack if patch.status.failed]
+    draft.night = replace(draft.night, packets=tuple(packet for packet, _ in written))
+    failed = [patch for patch in stack if patch.status.failed]
     return StepEnd(
         Outcome.FOUND,
-        f"patches that do not apply: {len(failed)} of {len(draft.stack)}",
+        f"patches that do not apply: {len(failed)} of {len(stack)}",
         where=", ".join(patch.label for patch in failed),
-        hint=f"less {shlex.quote(str(means.nights.path(draft.id, draft.packets[0].file)))}" if draft.packets else "",
+        hint=f"less {shlex.quote(str(means.nights.path(draft.id, written[0][0].file)))}" if written else "",
     )
 
 
