@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forkguard.core.doubled import Double
-from forkguard.core.hunks import Change
+from forkguard.core.hunks import Change, content_of
 from forkguard.core.merges import Twice, regions
 from forkguard.core.names import TreePath
 
@@ -67,6 +67,7 @@ def marked(
             each.name,
             _moved(kept[each.twin - 1], whole, marking) + 1,
             each.own,
+            content_of([lines[kept[each.twin - 1]].strip()]).decode("utf-8", "replace"),
             marking.bringer,
             marking.holder,
         )

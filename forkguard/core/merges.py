@@ -28,7 +28,7 @@ class Twice:
     """Something that git's merge put into a file once more, though one side had it (`forkguard.core.doubled`).
 
     `line` (from 1) is that of its marker in the merged file and `twin` where the other one is there, `own` where that
-    is in its side's own file. `bringer` and `holder` are how messages call the two sides.
+    is in its side's own file; `text` is that line. `bringer` and `holder` are how messages call the two sides.
     """
 
     path: TreePath
@@ -37,6 +37,7 @@ class Twice:
     name: str
     twin: int
     own: int
+    text: str
     bringer: str
     holder: str
 

@@ -78,11 +78,11 @@ def _conflict(conflict: Conflict) -> list[str]:
     if conflict.header:
         lines += [code(conflict.header), ""]
     sides = (
-        ("Upstream has", conflict.ours),
+        ("Upstream has", conflict.twice.text if conflict.twice else conflict.ours),
         ("Both began with", conflict.base),
         ("The patch makes of it", conflict.theirs),
     )
-    for title, text in sides if conflict.twice is None else sides[2:]:
+    for title, text in sides if conflict.twice is None else (sides[0], sides[2]):
         lines += [f"{title}:", "", *fenced(_cut(text) if text else "(nothing)", ""), ""]
     lines += _log("Upstream wrote its side in", conflict.fork_log)
     lines += _log("The lines before that came from", conflict.upstream_log)

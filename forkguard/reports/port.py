@@ -104,7 +104,13 @@ def _conflict(conflict: Conflict) -> dict[str, Any]:
 
 
 def _twice(found: Twice) -> dict[str, Any]:
-    return {"what": found.what, "name": _clean(found.name), "line": found.twin, "fork_line": found.own}
+    return {
+        "what": found.what,
+        "name": _clean(found.name),
+        "line": found.twin,
+        "fork_line": found.own,
+        "text": _clean(found.text),
+    }
 
 
 def _commit(commit: Commit) -> dict[str, Any]:
@@ -210,7 +216,7 @@ def _conflict_text(conflict: Conflict) -> Text:
     if conflict.reason:
         text.append(f"\n    {printable(conflict.reason)}", style="")
     sides = [
-        ("fork", conflict.ours, "yellow"),
+        ("fork", conflict.twice.text if conflict.twice else conflict.ours, "yellow"),
         ("base", conflict.base, "dim"),
         ("upstream", conflict.theirs, "green"),
     ]

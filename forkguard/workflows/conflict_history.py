@@ -6,7 +6,7 @@ from dataclasses import replace
 from forkguard.core.commits import Commit
 from forkguard.core.history import Sought, line_key, removals
 from forkguard.core.hunks import lines_of
-from forkguard.core.merges import Conflict
+from forkguard.core.merges import Conflict, Twice
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.porting import Pick
 from forkguard.errors import CouldNotWork
@@ -45,13 +45,19 @@ def _of_fork(
     conflict: Conflict, lines: Sequence[str], *, repo: Repository, onto: CommitHash, base: CommitHash
 ) -> tuple[Commit, ...]:
     ours = lines_of(conflict.ours.encode("utf-8", "surrogateescape"))
-    at = _only_place(ours, lines) if conflict.twice is None else conflict.twice.own - 1
+    at = _only_place(ours, lines) if conflict.twice is None else _place_of(conflict.twice, lines)
     if at is not None:
         blamed = repo.blame(base, onto, conflict.path, [(at + 1, at + max(len(ours), 1))])
         ids = dict.fromkeys(commit for commit in blamed.values() if commit is not None)
         known = repo.commits(ids)
         return tuple(known[commit] for commit in ids)
     return () if ours else _who_removed(conflict, repo, onto=onto, base=base)
+
+
+def _place_of(twice: Twice, lines: Sequence[str]) -> int | None:
+    """The line (from 0) of what a side had already; patches before this one may have moved it."""
+    places = [at for at, line in enumerate(lines) if line.strip() == twice.text]
+    return min(places, key=lambda at: abs(at - twice.own + 1), default=None)
 
 
 def _only_place(wanted: Sequence[str], lines: Sequence[str]) -> int | None:

@@ -51,6 +51,7 @@ def test_a_port_hands_the_line_to_a_person_who_keeps_one(desk: Desk, history: Mi
     assert lines[conflict["twice"]["line"] - 1] == LAYER_INPUT
     text = history.fork.text(HERON).splitlines()
     assert text[conflict["twice"]["fork_line"] - 1] == LAYER_INPUT.rstrip()
+    assert conflict["twice"]["text"] == LAYER_INPUT.strip()
     said = conflict["reason"]
     assert said.startswith("this statement would be there twice: upstream brings it here, the fork has it at line ")
     assert document["hunks"][1]["detail"] == said
@@ -71,6 +72,7 @@ def test_the_screen_names_both_lines_and_what_to_type(desk: Desk, history: MiniH
 
     assert "#201 conflicts with production" in shown
     assert "the fork has it at line" in shown
+    assert "fork | res->t_layer_inp[il] = cur;" in shown
     assert "upstream | res->t_layer_inp[il] = cur;" in shown
     assert "fork by" in shown
     assert "forkguard port --continue" in shown
@@ -124,4 +126,5 @@ def test_a_night_tells_it_in_the_packet(nights: Nights) -> None:
     text = (nights.folder / night["id"] / packet["file"]).read_text()
     assert "would be there twice: the patch brings it here, upstream has it at line" in text
     assert "The patch makes of it:\n\n```\n" + LAYER_INPUT in text
-    assert "Upstream has:" not in text
+    assert "Upstream has:\n\n```\n" + LAYER_INPUT.strip() in text
+    assert "Both began with" not in text

@@ -318,7 +318,7 @@ def test_marks_tell_where_the_other_one_is_with_marks_above_counted() -> None:
                          ">>>>>>> upstream #7: twice, the fork has it at line 8\n", "c\n", "b\n"]  # fmt: skip
     assert shown[8:] == ["d\r\n", "<<<<<<< fork\n", "||||||| base\n", "=======\n", "e\n",
                          ">>>>>>> upstream #7: twice, the fork has it at line 1\n"]  # fmt: skip
-    assert [(each.line, each.twin, each.own) for each in places] == [(2, 8, 3), (10, 1, 1)]
+    assert [(each.line, each.twin, each.own, each.text) for each in places] == [(2, 8, 3, "b"), (10, 1, 1, "a")]
     assert places[0].said == (
         "this statement would be there twice: upstream brings it here, the fork has it at line 8 (line 3 of its own "
         "file): b"
@@ -339,7 +339,7 @@ def test_marks_in_a_file_with_conflicts_count_the_other_regions() -> None:
 
 
 def test_the_conflict_says_why_it_is_one() -> None:
-    twice = Twice(PATH, 1, "statement", "b", 6, 3, "upstream", "the fork")
+    twice = Twice(PATH, 1, "statement", "b", 6, 3, "b", "upstream", "the fork")
     merged = Merged(TreeHash("t"), (), (), (twice,))
     content = b"<<<<<<< fork\n||||||| base\n=======\nb\n>>>>>>> upstream: twice\nb\n"
 
@@ -364,7 +364,7 @@ def test_hunks_that_bring_nothing_else_are_there_already() -> None:
 
 def test_each_hunk_is_told_of_its_own_doubles() -> None:
     one, other = hunk(1, "b\n"), hunk(4, "c\n")
-    twice = Twice(PATH, 9, "statement", "b", 12, 5, "upstream", "the fork")
+    twice = Twice(PATH, 9, "statement", "b", 12, 5, "b", "upstream", "the fork")
 
     told = told_by_hunk([(one, Fit(None)), (other, Fit(None))], [double(2, 2, 9, 5)], [twice])
 
