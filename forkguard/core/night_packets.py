@@ -37,6 +37,8 @@ def packet_file(number: int, patchset: str, patch: str) -> str:
     'conflict-03-27383-0001-spec-x.md'
     >>> packet_file(1, "0002-x", "0002-x.patch")
     'conflict-01-0002-x.md'
+    >>> packet_file(12, "my set", "0001-x.patch")
+    'conflict-12-my-set-0001-x.md'
     """
     stem = re.sub(r"[^A-Za-z0-9]+", "-", patch.removesuffix(".patch"))[:48].strip("-")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", patchset)[:48]

@@ -207,6 +207,8 @@ def test_prompts_of_a_file() -> None:
         '[[prompt]]\nname = "a"\ntext = "A?"\n[[prompt]]\nname = "b"\ntext = "B?"\ntokens = 9\n', name="p.toml"
     )
     assert (first.name, first.text, first.tokens, second.tokens) == ("a", "A?", 128, 9)
+    (least,) = read_prompts('[[prompt]]\nname = "a"\ntext = "A?"\ntokens = 1\n', name="p.toml")
+    assert least.tokens == 1
 
 
 @pytest.mark.parametrize(

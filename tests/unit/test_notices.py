@@ -1,11 +1,13 @@
 """When somebody is told of a night."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
-from forkguard.core.nightly import Night, NightVerdict
-from forkguard.core.notices import worth_telling
+from forkguard.core.nightly import Candidate, Night, NightPatch, NightSide, NightUpstream, NightVerdict
+from forkguard.core.notices import notice, worth_telling
+from forkguard.core.replay import PatchStatus
 from tests.unit.test_nightly_record import night
 
 GREEN = night(1, NightVerdict.GREEN, "")
@@ -35,3 +37,25 @@ COULD_NOT = night(2, NightVerdict.COULD_NOT_RUN, "n")
 def test_a_story_is_told_once(now: Night, earlier: list[Night], *, told: bool) -> None:
     assert worth_telling(now, earlier, policy="changes") is told
     assert worth_telling(now, earlier, policy="always")
+
+
+def test_what_is_told() -> None:
+    told = night(
+        story="conflict:one", fork=NightSide("production", "a" * 40),
+        upstream=NightUpstream("upstream/master", "b" * 40, "c" * 40, 3, 7),
+        stack=(
+            NightPatch("one", "0001-x.patch", PatchStatus.APPLIES),
+            NightPatch("one", "0002-y.patch", PatchStatus.CONFLICT),
+        ),
+        candidate=Candidate("forkguard/candidate/2026-09-01", "d" * 40),
+    )  # fmt: skip
+    assert json.loads(notice(told, steps=["forkguard status"])) == {
+        "schema": "forkguard/notice@1", "night": "20260901T030000Z", "verdict": "red", "reason": "a reason",
+        "story": "conflict:one", "repeats": 0, "days_red": 0,
+        "started": "2026-09-01T03:00:00Z", "finished": "2026-09-01T03:00:00Z",
+        "fork": {"ref": "production", "commit": "a" * 40}, "upstream": {"ref": "upstream/master", "commit": "c" * 40},
+        "candidate": "forkguard/candidate/2026-09-01", "failing": ["one/0002-y.patch: conflict"],
+        "next": ["forkguard status"],
+    }  # fmt: skip
+    early = json.loads(notice(COULD_NOT, steps=[]))
+    assert (early["fork"], early["upstream"], early["candidate"], early["failing"]) == (None, None, None, [])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from forkguard.core.names import CommitHash
 from forkguard.core.patchset import (
     FollowUp,
+    Prerequisite,
     SeriesEntry,
     State,
     carried_manifest,
@@ -83,6 +84,22 @@ def test_a_port_changes_three_values_and_nothing_else() -> None:
 
     expected = WHOLE.replace('["ab"]', '["12", "34"]').replace('"cd"', '"56"').replace('"proposed"', '"carried"')
     assert text == expected
+
+
+def test_a_port_adds_what_it_needs_and_what_mends_it_once() -> None:
+    needs = [Prerequisite(pull=3, symbol="other"), Prerequisite(pull=4)]
+    mends = [FollowUp(pull=9), FollowUp(commit="ef", why="said")]
+    text = carried_manifest(
+        WHOLE, upstream=[CommitHash("12")], base=CommitHash("56"), prerequisites=needs, follow_ups=mends
+    )
+
+    read = tomllib.loads(text)
+    assert read["prerequisites"] == [{"pull": 3, "symbol": "n_rs_seq"}, {"pull": 4, "why": ""}]
+    assert read["follow-ups"] == [{"pull": 9, "why": "later"}, {"commit": "ef", "why": "said"}]
+    again = carried_manifest(
+        text, upstream=[CommitHash("12")], base=CommitHash("56"), prerequisites=needs, follow_ups=mends
+    )
+    assert again == text
 
 
 @given(st.text(min_size=1).filter(lambda text: text.isprintable()))

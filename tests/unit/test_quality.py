@@ -153,6 +153,16 @@ def test_a_better_arm_needs_no_number_of_questions() -> None:
     assert (check.kind, check.verdict) == (QualityClass.NO_EVIDENCE, Verdict.PASS)
 
 
+def test_as_many_right_of_few_is_no_worse_arm_even_with_other_questions_right() -> None:
+    graded = [
+        Graded(arm, id_, right=id_ == good, truncated=False)
+        for arm, good in (("no-draft", "a"), ("draft", "b"))
+        for id_ in "abc"
+    ]
+    check, (found,) = quality(graded, arms=["draft"], baseline="no-draft")
+    assert (check.verdict, found.kind) == (Verdict.PASS, QualityClass.NO_EVIDENCE)
+
+
 def test_other_questions_are_compared_unpaired() -> None:
     graded = [*answers("no-draft", 32, 60), *answers("draft", 57, 100)]
     _, (found,) = quality(graded, arms=["draft"], baseline="no-draft")
