@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from forkguard.core.doubled import Double
 from forkguard.core.hunks import Change, content_of
-from forkguard.core.merges import Twice, regions
+from forkguard.core.merges import Region, Twice, regions
 from forkguard.core.names import TreePath
+
+_MARKERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,22 @@ def without_regions(lines: Sequence[str], *, label: str, first: bool) -> tuple[l
     """A merged file with one side in place of each conflict, and where in the marked file each line is (from 0)."""
     kept = list(range(len(lines)))
     for region in reversed(regions(lines, label=label)):
-        start = region.line - 1
-        size = len(region.ours) + len(region.base) + len(region.theirs) + 4
+        start, size = region.line - 1, _size(region)
         mine = range(start + 1, start + 1 + len(region.ours))
         others = range(start + size - 1 - len(region.theirs), start + size - 1)
         kept[start : start + size] = mine if first else others
     return [lines[at] for at in kept], kept
+
+
+def lines_in_regions(lines: Sequence[str], *, label: str) -> frozenset[int]:
+    """The lines (from 0) of a merged file that a person is to decide, with their markers."""
+    return frozenset(
+        at for region in regions(lines, label=label) for at in range(region.line - 1, region.line - 1 + _size(region))
+    )
+
+
+def _size(region: Region) -> int:
+    return len(region.ours) + len(region.base) + len(region.theirs) + _MARKERS
 
 
 def marked(
@@ -73,9 +85,6 @@ def marked(
         )
         for number, (start, _, each) in enumerate(whole)
     )
-
-
-_MARKERS = 4
 
 
 def _moved(line: int, whole: Sequence[tuple[int, int, Double]], marking: Marking) -> int:

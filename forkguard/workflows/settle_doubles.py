@@ -4,12 +4,13 @@ Where git's merge is clean and the result holds something twice (`forkguard.core
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from forkguard.core.additive import Joined
 from forkguard.core.common_words import may_share
 from forkguard.core.doubled import Double, Sides, doubled
-from forkguard.core.doubled_marks import Marking, marked, staying, without_regions
+from forkguard.core.doubled_marks import Marking, lines_in_regions, marked, staying, without_regions
 from forkguard.core.hunks import Change, FileChange, FileKind, content_of, lines_of
 from forkguard.core.merges import Merged, Stage
 from forkguard.core.names import TreeHash, TreePath
@@ -97,31 +98,40 @@ def _without(bench: Bench, trees: Trees, left: Doubles) -> tuple[TreeHash, Mappi
 def find_doubles(
     bench: Bench, trees: Trees, merged: Merged, *, files: Sequence[FileChange], marking: Marking
 ) -> Doubles:
-    """What a merge holds twice in the files that both sides changed; lines of a file with conflicts are those that it
-    has with the fork's side in their places."""
+    """What a merge holds twice in the files that both sides changed.
+
+    Lines of a file with conflicts are those that it has with the fork's side in their places; what is inside of them
+    is seen by the person who decides them.
+    """
     suspects = _suspects(bench, trees, merged, files)
     if not suspects:
         return {}
     plain = {path: _plain(lines, merged, path, marking) for path, (_, lines) in suspects.items()}
     edits: dict[TreePath, TreeEntry | None] = {
-        path: TreeEntry("100644", bench.put_blob(content_of(plain[path])))
+        path: TreeEntry("100644", bench.put_blob(content_of(plain[path][0])))
         for path in suspects if path in merged.conflicted
     }  # fmt: skip
     placed = _runs(bench, trees.ours, bench.edit(merged.tree, edits), list(suspects))
     brought = _runs(bench, trees.before, trees.after, list(suspects))
     found: dict[TreePath, tuple[Double, ...]] = {}
     for path, (sides, _) in suspects.items():
-        here = replace(sides, result=content_of(plain[path]))
+        lines, open_lines = plain[path]
+        here = replace(sides, result=content_of(lines))
         each = doubled(here, brought=brought[path], placed=placed[path], python=not is_cxx(path))
-        if each:
-            found[path] = each
+        if shown := tuple(one for one in each if one.twin not in open_lines):
+            found[path] = shown
     return found
 
 
-def _plain(lines: Sequence[str], merged: Merged, path: TreePath, marking: Marking) -> Sequence[str]:
+def _plain(
+    lines: Sequence[str], merged: Merged, path: TreePath, marking: Marking
+) -> tuple[Sequence[str], AbstractSet[int]]:
+    """A merged file with the fork's side in each conflict, and its lines (from 1) that are inside of one."""
     if path not in merged.conflicted:
-        return lines
-    return without_regions(lines, label=marking.labels[0], first=not marking.first)[0]
+        return lines, frozenset()
+    plain, kept = without_regions(lines, label=marking.labels[0], first=not marking.first)
+    inside = lines_in_regions(lines, label=marking.labels[0])
+    return plain, {number for number, at in enumerate(kept, 1) if at in inside}
 
 
 def _suspects(

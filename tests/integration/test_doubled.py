@@ -21,8 +21,10 @@ from tests.support.repos import GitFolder, frozen_environment, new_repository
 NAME = TreePath("src/a.cpp")
 
 
-def apply(folder: GitFolder, base: str, upstream: str, fork: str, *, exchanged: bool = False) -> Applied:
-    """The way from `base` to `upstream`, applied to `fork`; git alone must merge it cleanly."""
+def apply(
+    folder: GitFolder, base: str, upstream: str, fork: str, *, exchanged: bool = False, clean: bool = True
+) -> Applied:
+    """The way from `base` to `upstream`, applied to `fork`; git alone must merge it cleanly, or with a conflict."""
     before = folder.commit("base", {NAME: base})
     after = folder.commit("upstream", {NAME: upstream})
     folder.git("checkout", "-q", before)
@@ -31,7 +33,7 @@ def apply(folder: GitFolder, base: str, upstream: str, fork: str, *, exchanged: 
     bench = ReplayBench(GitRepository(folder.path), folder.path.parent / "cache") if exchanged else ours
     tree = ours.commit(CommitHash(folder.git("rev-parse", "HEAD"))).tree
     pick = Pick(CommitHash(after), CommitHash(before), "a change")
-    assert merges(base, upstream, fork), "git alone must merge it cleanly"
+    assert merges(base, upstream, fork) is clean, "what git alone makes of it"
     return apply_pick(bench, pick, ours=tree, theirs_label="upstream #7")
 
 
@@ -134,16 +136,8 @@ def test_a_double_beside_a_conflict_is_marked_too(folder: GitFolder) -> None:
     base = FUNCTIONS
     upstream = placed(base, "int f1(", HELPER).replace("return a + 3;", "return a - 3;")
     fork = placed(base, "int f5(", HELPER.replace("return x;", "return x + 1;")).replace("a + 3;", "a * 3;")
-    before = folder.commit("base", {NAME: base})
-    after = folder.commit("upstream", {NAME: upstream})
-    folder.git("checkout", "-q", before)
-    folder.commit("fork", {NAME: fork})
-    bench = Workbench(GitRepository(folder.path), folder.path.parent / "cache")
-    tree = bench.commit(CommitHash(folder.git("rev-parse", "HEAD"))).tree
 
-    applied = apply_pick(
-        bench, Pick(CommitHash(after), CommitHash(before), "x"), ours=tree, theirs_label="upstream #7"
-    )
+    applied = apply(folder, base, upstream, fork, clean=False)
 
     assert [conflict.twice is not None for conflict in applied.conflicts] == [True, False]
     assert {hunk.outcome for hunk in applied.hunks} == {Outcome.CONFLICT}
@@ -152,6 +146,16 @@ def test_a_double_beside_a_conflict_is_marked_too(folder: GitFolder) -> None:
     assert first.twice is not None
     shown = content(folder, applied.merged.tree).splitlines()
     assert shown[first.twice.twin - 1] == "static int helper(int x) {"
+
+
+def test_a_double_inside_of_a_conflict_is_left_to_who_decides_that(folder: GitFolder) -> None:
+    base = "void run(int cur) {\n" + "".join(f"    step{number}(cur);\n" for number in range(9)) + "}\n"
+    upstream = placed(base, "    step1(", "    extra(cur);\n").replace("step6(cur)", "step6(cur, 1)")
+    fork = base.replace("    step6(cur);\n", "    extra(cur);\n    step6(cur, 2);\n")
+
+    applied = apply(folder, base, upstream, fork, clean=False)
+
+    assert [(conflict.twice, "extra" in conflict.ours) for conflict in applied.conflicts] == [(None, True)]
 
 
 # -- whatever the fork has already -------------------------------------------------------------------------
