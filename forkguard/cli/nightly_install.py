@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
@@ -14,11 +14,11 @@ from forkguard.adapters import scheduling
 from forkguard.adapters.files import write_atomic
 from forkguard.adapters.git import GitRepository
 from forkguard.adapters.scheduling import Checked
-from forkguard.cli.compose import fork_path
+from forkguard.cli.compose import LLAMA_URL, fork_path
 from forkguard.cli.compose_nightly import NightPlace
 from forkguard.core import schedules
 from forkguard.core.forge import repository_of
-from forkguard.core.remotes import shown
+from forkguard.core.remotes import is_local, shown
 from forkguard.core.schedules import Schedule, Scheduler
 from forkguard.errors import CouldNotWork, UsageProblem
 from forkguard.reports.plain import printable
@@ -29,13 +29,17 @@ DEFAULT_TIME = "03:17"
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What was made: files by path (`crontab` stands for the user's crontab), the check, and what to type next."""
+    """What was made: files by path (`crontab` stands for the user's crontab), the check, and what to type next.
+
+    `notes` say what a person has to put right in the files by hand.
+    """
 
     scheduler: Scheduler
     files: dict[str, str]
     checked: Checked
     written: bool
     next: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def install(place: NightPlace, scheduler: Scheduler, *, fork: Path | None, at: str, write: bool) -> Installation:
@@ -47,6 +51,7 @@ def install(place: NightPlace, scheduler: Scheduler, *, fork: Path | None, at: s
     map_path = place.map_path.resolve()
     schedule = Schedule(_program(), str(map_path), str(map_path.parent), hour, minute)
     after: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     if scheduler is Scheduler.SYSTEMD:
         folder = platformdirs.user_config_path("systemd", appauthor=False) / "user"
         units = schedules.systemd_units(schedule)
@@ -58,7 +63,8 @@ def install(place: NightPlace, scheduler: Scheduler, *, fork: Path | None, at: s
         checked = scheduling.check_crontab(text)
         files, after = {"crontab": text}, ("crontab -l",)
     else:
-        path, text = _workflow(place, schedule, fork=fork)
+        path, filled, notes = _filled(place, schedule, fork=fork)
+        text = schedules.github_workflow(filled)
         checked = scheduling.check_workflow(text)
         files, after = {str(path): text}, (f"git add {shlex.quote(str(path))}",)
     if checked.passed is False:
@@ -71,7 +77,7 @@ def install(place: NightPlace, scheduler: Scheduler, *, fork: Path | None, at: s
         _write(schedule, files)
     else:
         after = (f"forkguard nightly --install {scheduler.value} --write",)
-    return Installation(scheduler, files, checked, write, after)
+    return Installation(scheduler, files, checked, write, after, notes)
 
 
 def _write(schedule: Schedule, files: dict[str, str]) -> None:
@@ -96,8 +102,9 @@ def _program() -> tuple[str, ...]:
     return (str(Path(script).absolute()),) if script else (sys.executable, "-m", "forkguard")
 
 
-def _workflow(place: NightPlace, schedule: Schedule, *, fork: Path | None) -> tuple[Path, str]:
-    """The workflow's path in the repository that holds the map, and its text."""
+def _filled(place: NightPlace, schedule: Schedule, *, fork: Path | None) -> tuple[Path, Schedule, tuple[str, ...]]:
+    """The workflow's path in the repository that holds the map, the schedule with what the fork tells, and what a
+    person has to put right."""
     folder = place.map_path.resolve().parent
     root = folder
     try:
@@ -112,13 +119,39 @@ def _workflow(place: NightPlace, schedule: Schedule, *, fork: Path | None) -> tu
     remote = place.map.upstream.remote or "upstream"
     own = [name for name in remotes if name != remote]
     origin = "origin" if "origin" in own else next(iter(own), "")
-    filled = Schedule(
-        schedule.program, schedule.map_path, schedule.folder, schedule.hour, schedule.minute,
-        fork_repository=repository_of(remotes.get(origin, "")) or "", fork_branch=branch,
-        upstream_remote=remote, upstream_url=shown(remotes.get(remote, "https://github.com/ggml-org/llama.cpp")),
+    address = remotes.get(remote, LLAMA_URL)
+    filled = replace(
+        schedule,
+        fork_repository=repository_of(remotes.get(origin, "")) or "",
+        fork_branch=branch,
+        upstream_remote=remote,
+        upstream_url=LLAMA_URL if is_local(address) else shown(address),
         map_in_repository=place.map_path.resolve().relative_to(root).as_posix(),
-    )  # fmt: skip
-    return root / schedules.WORKFLOW, schedules.github_workflow(filled)
+    )
+    return root / schedules.WORKFLOW, filled, _by_hand(place, filled, address)
+
+
+def _by_hand(place: NightPlace, filled: Schedule, address: str) -> tuple[str, ...]:
+    """What is to be put right in the workflow, or the map, before GitHub's machines can hold a night.
+
+    `address` is where the fork's remote fetches from.
+    """
+    found = []
+    if not filled.fork_repository:
+        found.append("the fork's repository is not known: put it in the place of OWNER/NAME")
+    if not filled.fork_branch:
+        found.append(f'the production branch is not known: write  ref = "BRANCH"  into [fork] of {place.map_path}')
+    if place.map.upstream.path is not None:
+        found.append(
+            f"GitHub's machines have no {place.map.upstream.path}, which [upstream] of the map names: write  "
+            f'remote = "upstream"  in the place of `path`, and  ref = "upstream/BRANCH", into {place.map_path}'
+        )
+    if is_local(address):
+        found.append(
+            f"the fork's remote {filled.upstream_remote} fetches from {address}, a folder that GitHub's machines do "
+            f"not have: UPSTREAM is {LLAMA_URL} instead, correct it if upstream is elsewhere"
+        )
+    return tuple(found)
 
 
 # -- told ------------------------------------------------------------------------------------------------
@@ -134,6 +167,7 @@ def install_json(made: Installation) -> str:
         "check": {"validator": made.checked.validator, "result": result, "detail": made.checked.said},
         "written": made.written,
         "next": list(made.next),
+        "notes": list(made.notes),
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
@@ -148,6 +182,5 @@ def install_text(made: Installation) -> str:
         lines.append(f"not checked: {made.checked.said}")
     else:
         lines.append(f"checked by {made.checked.validator}")
-    if any("OWNER/NAME" in text for text in made.files.values()):
-        lines.append("the fork's repository is not known: put it in the place of OWNER/NAME")
+    lines += [f"by hand: {printable(note)}" for note in made.notes]
     return "\n".join([*lines, "", "Next", *(f"  {step}" for step in made.next)])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 _UPSTREAM_URL = re.compile(r"[/:](?:ggml-org|ggerganov)/llama\.cpp(?:\.git)?/?$")
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://|^[\w.-]+@[\w.-]+:", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://|[^/]+:(?!//)")
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 _USUAL_BRANCHES = ("master", "main")
 
@@ -76,6 +77,17 @@ def remote_of_address(remotes: Mapping[str, str], url: str) -> str | None:
 
 def _plain(url: str) -> str:
     return shown(url).rstrip("/").removesuffix(".git")
+
+
+def is_local(url: str) -> bool:
+    """Whether a remote's URL is a folder of this machine, as git reads it.
+
+    >>> [is_local(url) for url in ("../upstream", "/srv/llama.cpp", "file:///srv/llama.cpp")]
+    [True, True, True]
+    >>> [is_local(url) for url in ("https://host/llama.cpp", "git@host:llama.cpp", "host:/srv/llama.cpp")]
+    [False, False, False]
+    """
+    return _ELSEWHERE.match(url) is None
 
 
 def shown(url: str) -> str:

@@ -12,8 +12,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.support.commands import Outcome, forkguard
-from tests.support.porting import MAP, REMOTE
-from tests.support.repos import new_repository
+from tests.support.porting import CLONE, MAP, REMOTE
+from tests.support.repos import GitFolder, new_repository
 from tests.support.stacks import held
 
 ODD = "desk 100% of $HOME's"
@@ -143,6 +143,32 @@ def test_the_workflow_checks_out_the_fork_and_holds_the_night(desk: Path, bare_p
     assert steps[2]["env"]["UPSTREAM"] == "https://github.com/ggml-org/llama.cpp"
     (night,) = [step for step in steps if step.get("run", "").startswith("forkguard nightly")]
     assert night["env"]["MAP"] == "upstream-map.toml"
+
+
+def test_what_github_cannot_reach_is_told_with_what_to_write(desk: Path, bare_path: Path) -> None:
+    assert made(desk, "github")["notes"] == []
+    fork = GitFolder(desk.parent / "fork")
+    fork.commit("one", {"a.txt": "1\n"})
+    fork.git("checkout", "-q", "--detach")
+    fork.git("remote", "remove", "origin")
+    fork.git("remote", "set-url", "upstream", "../upstream")
+    (desk / "upstream-map.toml").write_text(MAP.format(upstream=REMOTE).replace('ref = "production"\n', ""))
+    repository, branch, address = made(desk, "github")["notes"]
+    assert repository == "the fork's repository is not known: put it in the place of OWNER/NAME"
+    assert branch.startswith('the production branch is not known: write  ref = "BRANCH"  into [fork] of ')
+    assert address == (
+        "the fork's remote upstream fetches from ../upstream, a folder that GitHub's machines do not have: "
+        "UPSTREAM is https://github.com/ggml-org/llama.cpp instead, correct it if upstream is elsewhere"
+    )
+    lines = run(desk, "github").out.splitlines()
+    assert '          UPSTREAM: "https://github.com/ggml-org/llama.cpp"' in lines
+    told = [line.removeprefix("by hand: ") for line in lines if line.startswith("by hand: ")]
+    assert told == [repository, branch, address]
+
+    (desk / "upstream-map.toml").write_text(MAP.format(upstream=CLONE))
+    assert made(desk, "github")["notes"][1].startswith(
+        "GitHub's machines have no ../upstream, which [upstream] of the map names: "
+    )
 
 
 @pytest.mark.parametrize(
