@@ -124,7 +124,11 @@ def _can_match(query: str, unit: Unit) -> bool:
 
 @lru_cache(maxsize=256)
 def asked_words(query: str) -> tuple[bytes, ...]:
-    """The words that a query's `#eq?` predicates ask for."""
+    """The words that a query's `#eq?` predicates ask for.
+
+    >>> asked_words('((identifier) @a (#eq? @a "n_rs_seq")) ((string) @b (#match? @b "^x"))')
+    (b'n_rs_seq',)
+    """
     return tuple(word.encode() for word in re.findall(r'#eq\? @\S+ "([^"\\]+)"', query))
 
 

@@ -112,5 +112,14 @@ def test_any_text_gives_a_name(text: str) -> None:
     assert NAME.fullmatch(name_from(text))
 
 
+@pytest.mark.parametrize("ending", [".patch", ".diff", ".eml", ""])
+def test_a_name_loses_the_ending_of_a_patch(ending: str) -> None:
+    assert name_from(f"0003-moe: add (x)..y{ending}") == "0003-moe-add-x-.y"
+
+
+def test_a_name_that_git_keeps_for_itself_loses_that_ending() -> None:
+    assert (name_from("a.lock"), name_from("???"), name_from("a" * 70)) == ("a", "patch", "a" * 64)
+
+
 def test_numbers() -> None:
     assert [number_of(name) for name in ("0001-a.patch", "12_b", "27383", "a-1")] == [1, 12, None, None]
