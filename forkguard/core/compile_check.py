@@ -67,5 +67,9 @@ def first_error(text: str, *, checkout: str) -> str:
 
 
 def to_check(paths: Collection[TreePath]) -> tuple[TreePath, ...]:
-    """The sources among the touched files, as many as are looked at."""
+    """The sources among the touched files, in order.
+
+    >>> to_check([TreePath(name) for name in ("b.cxx", "a.cc", "a.h", "c.cpp", "x.c", "y.cu")])
+    ('a.cc', 'b.cxx', 'c.cpp', 'x.c')
+    """
     return tuple(sorted(path for path in paths if path.endswith((".c", ".cc", ".cpp", ".cxx"))))

@@ -21,6 +21,7 @@ MEASURED = Bandwidth(20e9, Source.MEASURED, "memory")
         (["AMD RYZEN AI MAX+ 395 w/ Radeon 8060S"], 256e9),
         (["NVIDIA A100-SXM4-80GB"], 2039e9),
         (["NVIDIA L400"], None),
+        (["NVIDIA L4X"], None),
         (["NVIDIA GB10", "something else"], None),
         ([], None),
     ],
