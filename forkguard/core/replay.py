@@ -3,20 +3,18 @@
 import heapq
 import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from forkguard.core.commits import Commit
 from forkguard.core.findings import Side
-from forkguard.core.fitting import Files, Version
-from forkguard.core.hunks import FileChange, FileKind, lines_of
+from forkguard.core.hunks import FileKind
 from forkguard.core.merges import Merged
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.patch_mail import PatchMail
 
-_TELLING = re.compile(r"[A-Za-z0-9_].*[A-Za-z0-9_]")
+TELLING = re.compile(r"[A-Za-z0-9_].*[A-Za-z0-9_]")
 """A line that tells something: not a brace, not an empty one."""
 
 
@@ -164,51 +162,6 @@ class Touch:
     paths: dict[TreePath, tuple[str, str] | None] = field(default_factory=dict)
 
 
-# -- landed ----------------------------------------------------------------------------------------------
-
-
-def landed_by_lines(changes: Sequence[FileChange], *, before: Files, after: Files, ours: Files) -> bool:
-    """Whether upstream brought every line that a patch adds, and took away every line that it removes.
-
-    `before` and `after` are the patch's own two sides, `ours` is upstream's present state. Lines are counted: what
-    was there as often before does not count as brought. A patch whose lines all say nothing (braces) never counts.
-    """
-    telling = False
-    for path in {path for change in changes for path in (change.old_path, change.path)}:
-        sides = [_counted(files.get(path)) for files in (before, after, ours)]
-        if any(side is None for side in sides):
-            return False
-        old, new, now = (side or Counter() for side in sides)
-        for line in set(old) | set(new):
-            wanted, got = new[line] - old[line], now[line] - old[line]
-            if (wanted > 0 and got < wanted) or (wanted < 0 and got > wanted):
-                return False
-            telling = telling or (wanted != 0 and bool(_TELLING.search(line)))
-    return telling
-
-
-def might_have_come(changes: Sequence[FileChange], *, before: Files, ours: Files) -> bool:
-    """A quick look before `landed_by_lines`: false where a line that a patch adds stands there no more often now."""
-    for change in changes:
-        old, now = before.get(change.old_path), ours.get(change.path)
-        added = (line for hunk in change.hunks for each in hunk.changes for line in each.added)
-        line = next((line for line in added if _TELLING.search(line)), None)
-        if line is not None:
-            text = line.strip().encode("utf-8", "surrogateescape")
-            times = [side.content.count(text) if side and side.content else 0 for side in (old, now)]
-            if times[1] <= times[0]:
-                return False
-    return True
-
-
-def _counted(version: Version | None) -> "Counter[str] | None":
-    if version is None:
-        return Counter()
-    if version.content is None:
-        return None
-    return Counter(" ".join(line.split()) for line in lines_of(version.content))
-
-
 # -- roots -----------------------------------------------------------------------------------------------
 
 
@@ -220,7 +173,7 @@ def builds_on(patch: StackPatch, earlier: StackPatch, troubles: Sequence[Trouble
         if file.kind in (FileKind.ADDED, FileKind.RENAMED) and file.path in failing:
             return True
         lines = {line for hunk in file.hunks for change in hunk.changes for line in change.added}
-        brought.setdefault(file.path, set()).update(line for line in lines if _TELLING.search(line))
+        brought.setdefault(file.path, set()).update(line for line in lines if TELLING.search(line))
     for file in patch.mail.files:
         if file.old_path in failing or file.path in failing:
             wanted = {line for hunk in file.hunks for line in hunk.before}

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from forkguard.core.commit_objects import PATCHSET_TRAILER
 from forkguard.core.findings import Side
+from forkguard.core.landed_lines import landed_by_lines
 from forkguard.core.names import CommitHash
 from forkguard.core.patch_mail import NotAPatch, parse_mail
 from forkguard.core.patchset import State as PatchsetState
@@ -16,7 +17,6 @@ from forkguard.core.replay import (
     Trouble,
     builds_on,
     groups_of,
-    landed_by_lines,
 )
 from forkguard.errors import UsageProblem
 from forkguard.ports import PatchsetStore

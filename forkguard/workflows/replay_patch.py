@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from forkguard.core.common_words import may_share
 from forkguard.core.fitting import Misfit, Version, backwards, try_patch
 from forkguard.core.hunks import FileChange, FileKind, lines_of
+from forkguard.core.landed_lines import landed_by_lines
 from forkguard.core.merges import Merged, regions
 from forkguard.core.names import CommitHash, TreeHash, TreePath
-from forkguard.core.replay import PatchStatus, StackPatch, Trouble, landed_by_lines
+from forkguard.core.replay import PatchStatus, StackPatch, Trouble
 from forkguard.core.trees import TreeEntry
 from forkguard.errors import MissingObject
 from forkguard.ports import Bench, ReplayObjects, ResolutionStore

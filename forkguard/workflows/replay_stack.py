@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from forkguard.core.fitting import Version, try_patch
 from forkguard.core.hunks import Change, FileChange, FileKind, Hunk, lines_of
+from forkguard.core.landed_lines import landed_by_lines, might_have_come
 from forkguard.core.names import BlobHash, CommitHash, TreePath
-from forkguard.core.replay import StackPatch, Touch, landed_by_lines, might_have_come
+from forkguard.core.replay import StackPatch, Touch
 from forkguard.core.trees import TreeEntry
 from forkguard.ports import Bench, ReplayObjects, Repository, ResolutionStore, Talk
 from forkguard.workflows.replay_patch import Means, Trial, Tried, Versions, Work, try_on

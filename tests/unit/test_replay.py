@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkguard.core.commits import Commit
-from forkguard.core.fitting import Version
+from forkguard.core.fitting import Version, backwards
+from forkguard.core.landed_lines import landed_by_lines, might_have_come
 from forkguard.core.names import CommitHash, TreePath
 from forkguard.core.patch_mail import parse_mail
 from forkguard.core.replay import (
@@ -20,8 +21,6 @@ from forkguard.core.replay import (
     builds_on,
     find_break,
     groups_of,
-    landed_by_lines,
-    might_have_come,
     spread,
 )
 
@@ -127,6 +126,54 @@ def test_a_removed_line_must_be_gone_and_braces_prove_nothing() -> None:
     brace = patch("p", "@@ -1,1 +1,2 @@\n one\n+}\n")
     sides = versions("one\n"), versions("one\n}\n")
     assert not landed_by_lines(brace.mail.files, before=sides[0], after=sides[1], ours=versions("}\n}\n"))
+
+
+SWITCH = "bool {}(int x) {{\n    switch (x) {{\n        case ONE:\n{}            return true;\n    }}\n}}\n"
+TWO = "        case TWO:\n"
+
+
+def switches(**functions: str) -> dict[TreePath, Version | None]:
+    """A C++ file of functions with a switch each; what stands there between `case ONE:` and its statement."""
+    text = "".join(SWITCH.format(name, cases) for name, cases in functions.items())
+    return {TreePath("a.cpp"): Version("100644", text.encode())}
+
+
+@pytest.mark.parametrize(
+    ("ours", "landed"),
+    [
+        (switches(a=TWO, b=TWO), True),
+        (switches(b=TWO, a="        case ZERO:\n" + TWO), True),
+        (switches(a="", b=TWO, c=TWO), False),  # as often, and in another function
+        (switches(a="", b=TWO + TWO), False),
+        ({TreePath("a.cpp"): None}, False),
+    ],
+)
+def test_a_line_that_stands_elsewhere_too_must_come_to_its_own_function(
+    ours: dict[TreePath, Version | None], *, landed: bool
+) -> None:
+    before, after = switches(a="", b=TWO), switches(a=TWO, b=TWO)
+    one = parse_mail(mail("@@ -3,1 +3,2 @@\n         case ONE:\n+        case TWO:\n").replace(b"a.txt", b"a.cpp"))
+    assert landed_by_lines(one.files, before=before, after=after, ours=ours) is landed
+    back = [backwards(file) for file in one.files]
+    gone = switches(a="", b="", c=TWO)
+    assert landed_by_lines(back, before=after, after=before, ours=before)
+    assert not landed_by_lines(back, before=after, after=before, ours=switches(a=TWO, b=""))
+    assert not landed_by_lines(back, before=after, after=before, ours=switches(a=TWO, b="", c=""))
+    assert landed_by_lines(back, before=after, after=before, ours=gone)
+
+
+def test_a_python_line_must_come_to_its_own_function_too() -> None:
+    path = TreePath("a.py")
+    one, two = "def one():\n    pass\n", "def two():\n    pass\n"
+    before, there, elsewhere = (
+        one + two + "    go()\n",
+        one + "    go()\n" + two + "    go()\n",
+        one + two + "    go()\n" * 2,
+    )
+    files = parse_mail(mail("@@ -2,1 +2,2 @@\n     pass\n+    go()\n").replace(b"a.txt", b"a.py")).files
+    sides = [{path: Version("100644", text.encode())} for text in (before, there, elsewhere)]
+    assert landed_by_lines(files, before=sides[0], after=sides[1], ours=sides[1])
+    assert not landed_by_lines(files, before=sides[0], after=sides[1], ours=sides[2])
 
 
 # -- what builds on what ---------------------------------------------------------------------------------
