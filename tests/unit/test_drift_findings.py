@@ -96,7 +96,7 @@ def test_neighbours_of_one_commit_are_one_finding_and_others_are_not() -> None:
     sides = trees(fork=GRAPH, upstream=more, base=GRAPH)
     (one,) = found(sides, brought(NEW, recent=True))
     assert one.text == "one(il);\ntwo(il);"
-    assert one.title == "missing: 2 statements in llama_model_heron::graph::graph()"
+    assert (one.title, one.why) == ("missing: 2 statements in llama_model_heron::graph::graph()", "")
     lines = {(HERON, 17): NEW, (HERON, 18): OLD}
     apart = found(sides, History(brought=lines))
     assert [(f.text, f.upstream and f.upstream.commit) for f in apart] == [("one(il);", NEW), ("two(il);", OLD)]
