@@ -112,6 +112,18 @@ def test_a_hunk_without_context_at_a_side_belongs_to_that_end_of_the_file() -> N
     assert fit_hunks(["y\n", *LINES], [first]) == first
 
 
+@pytest.mark.parametrize(
+    ("context", "there", "fits"),
+    [("d", "d", True), ("d", "d\n", True), ("d", "dd\n", False), ("d ", "d\n", False), ("d\n", "d", False)],
+)
+def test_context_without_a_line_end_fits_a_line_that_has_one_and_no_other(
+    context: str, there: str, *, fits: bool
+) -> None:
+    hunk = replace(HUNK, before=("b\n", "c\n", context), after=("b\n", "C\n", context))
+    expected = (["a\n", "b\n", "C\n", context], False) if fits else hunk  # git apply writes the context, too
+    assert fit_hunks(["a\n", "b\n", "c\n", there], [hunk]) == expected
+
+
 def test_a_hunk_is_looked_for_where_the_ones_before_it_moved_it_to() -> None:
     """The second one says so itself: its new line counts what the first adds."""
     one = Hunk("@@ -2,2 +2,3 @@", 1, ("1\n", "2\n"), ("1\n", "x\n", "2\n"), (Change(2, (), ("x\n",)),))
