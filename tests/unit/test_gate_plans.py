@@ -12,6 +12,7 @@ from forkguard.core.gateplan import (
     groups,
     on_name,
     plan_arms,
+    plan_asserts,
     plan_rechecks,
     plan_tensor_listing,
 )
@@ -48,6 +49,19 @@ def test_both_sides_run_every_draft_at_every_width_and_number_of_slots() -> None
         f"upstream-{plan.name}" for plan in fork if not plan.verbose
     ]
     assert len({plan.setup for plan in plans}) == len(plans) - 2, "only the two references share a configuration"
+
+
+def test_the_build_with_asserts_runs_the_forks_arms_with_the_most_slots() -> None:
+    plans = plan_arms((3, 7), PROMPTS, slots=(1, 2), drafts=("f16", "q8"), upstream=True)
+    found = plan_asserts(plans)
+    assert [(plan.name, plan.slots, plan.draft) for plan in found] == [
+        ("asserts-no-draft-slots-2", 2, ""),
+        ("asserts-draft-f16-3-slots-2", 2, "f16"), ("asserts-draft-f16-7-slots-2", 2, "f16"),
+        ("asserts-draft-q8-3-slots-2", 2, "q8"), ("asserts-draft-q8-7-slots-2", 2, "q8"),
+    ]  # fmt: skip
+    assert {plan.side for plan in found} == {Side.ASSERTS}
+    single = plan_asserts(plan_arms((3,), PROMPTS, drafts=("",), upstream=True))
+    assert [plan.name for plan in single] == ["asserts-no-draft-1", "asserts-draft-3"]
 
 
 def test_every_target_has_its_own_references_and_every_draft() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from forkguard.core.completion import Answer, Candidate
 from forkguard.core.determinism import Difference
-from forkguard.core.gate import Arm, ArmPlan, Asked, Check, GateSettings, NotRun, ServerEnd, Side, Verdict
+from forkguard.core.gate import Arm, ArmPlan, Asked, Check, GateSettings, NotRun, Policy, ServerEnd, Side, Verdict
 from forkguard.core.gatetexts import determinism, differing
 from forkguard.core.prompts import Prompt
 from forkguard.core.serverlog import parse
@@ -94,3 +94,44 @@ def test_a_target_that_does_not_repeat_itself_hides_no_red_of_another() -> None:
     unstable = of_target("small", 1, 2, 3, second=5)
     assert check(*unstable, *of_target("big", 1, 2, 3)).kind is Difference.BASELINE_UNSTABLE
     assert check(*unstable, *of_target("big", 1, 9, 3)).verdict is Verdict.FAIL
+
+
+def close(one: Arm) -> Arm:
+    """The arm, with the next token nearly as likely at every place."""
+    answer = one.answers["one"]
+    rows = tuple((best, replace(second, logprob=best.logprob - 0.01)) for best, second in answer.candidates)
+    return replace(one, asked=(Asked("one", replace(answer, candidates=rows), 1.0),))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "culprit"),
+    [
+        ((1, 3, 3), "upstream too"),
+        ((1, 3, 4), "upstream too"),
+        ((1, 2, 3), "fork"),
+        ((1, 2, 4), "fork"),
+        ((1, 9, 3), "fork"),
+    ],
+)
+def test_a_near_tie_is_upstreams_too_where_its_arm_takes_the_same_token_there(
+    theirs: tuple[int, ...], culprit: str
+) -> None:
+    plain = [
+        close(arm(f"{name}{number}", 1, 2, 3, side=side))
+        for side, name in ((Side.FORK, "no-draft-"), (Side.UPSTREAM, "upstream-no-draft-"))
+        for number in (1, 2)
+    ]
+    ours = arm("draft-3", 1, 3, 3, width=3)
+    found = check(*plain, ours, arm("upstream-draft-3", *theirs, width=3, side=Side.UPSTREAM))
+    assert (found.verdict, found.kind, found.culprit) == (Verdict.PASS, Difference.NEAR_TIE, culprit)
+    assert found.evidence[0]["culprit"] == culprit
+    assert check(*plain, ours).culprit is None
+
+
+def test_a_policy_may_call_a_near_tie_red_even_where_an_arm_is_missing() -> None:
+    plain = (close(arm("no-draft-1", 1, 2, 3)), close(arm("no-draft-2", 1, 2, 3)))
+    arms = (*plain, arm("draft-3", 1, 3, 3, width=3))
+    missing = (NotRun("draft-7", "not started"),)
+    strict = determinism(arms, missing, (), replace(SETTINGS, policy=Policy.STRICT))
+    assert (strict.verdict, strict.kind) == (Verdict.FAIL, Difference.NEAR_TIE)
+    assert check(*arms, missing=missing).verdict is Verdict.INCONCLUSIVE
