@@ -11,6 +11,8 @@ from forkguard.core.replay import PatchStatus
 _TOLD = {NightStep.REPLAY, NightStep.DRIFT, NightStep.GATE, NightStep.COVERAGE}
 """Steps whose findings are told one by one."""
 
+_ABSENT = "absent"
+
 _BAD = {"crash", "corruption"}
 _SEVERITIES = ("crash", "corruption", "slow", "change", "note")
 
@@ -66,8 +68,15 @@ def _other_gates(night: Night | None, receipts: Sequence[ReceiptRow]) -> Iterato
 def _could_not(night: Night) -> Iterator[Need]:
     for step in night.steps:
         found = step.outcome is Outcome.FOUND and step.name not in _TOLD
-        if step.outcome is Outcome.COULD_NOT or found:
+        if (step.outcome is Outcome.COULD_NOT and not _is_told(night, step.name)) or found:
             yield Need(f"{step.name}: {step.detail}", step.hint, ("night", night.id))
+
+
+def _is_told(night: Night, step: NightStep) -> bool:
+    """Whether what a step could not settle is told by commit or by arch."""
+    if step is NightStep.COVERAGE:
+        return bool(night.uncovered)
+    return step is NightStep.GATE and any(gate.verdict != "pass" for gate in night.gate)
 
 
 def _stack(night: Night) -> Iterator[Need]:
@@ -103,6 +112,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 def _gates(night: Night) -> Iterator[Need]:
     hint = next((step.hint for step in night.steps if step.name is NightStep.GATE), "")
+    candidate = f" --fork-ref {shlex.quote(night.candidate.branch)}" if night.candidate is not None else ""
     for gate in night.gate:
         if gate.verdict == "pass":
             continue
@@ -111,7 +121,7 @@ def _gates(night: Night) -> Iterator[Need]:
         page = ("receipt", gate.receipt.partition("/")[0]) if gate.receipt else ("night", night.id)
         yield Need(
             f"the gate of {gate.arch} is {gate.verdict}{told}",
-            hint or f"forkguard gate --arch {shlex.quote(gate.arch)}",
+            hint or f"forkguard gate --arch {shlex.quote(gate.arch)}{candidate}",
             page,
         )
 
@@ -121,11 +131,16 @@ def _drift(night: Night) -> Iterator[Need]:
     for one in night.drift.findings if night.drift is not None else ():
         if one.counts:
             counting.setdefault(one.arch, []).append(one)
+    against = f" --upstream-ref {night.upstream.to[:12]}" if night.upstream is not None else ""
+    red = night.verdict is not NightVerdict.GREEN
+    for arch, status in night.drift.archs.items() if night.drift is not None else ():
+        if status == _ABSENT:
+            command = f"forkguard drift --arch {shlex.quote(arch)}{against}"
+            yield Need(f"the fork has no arch {arch}", command, ("arch", arch), urgent=red)
     for arch, findings in counting.items():
         tally = [(name, sum(one.severity == name for one in findings)) for name in _SEVERITIES]
         told = ", ".join(f"{count} {name}" for name, count in tally if count)
-        bad = any(one.severity in _BAD for one in findings) and night.verdict is not NightVerdict.GREEN
-        against = f" --upstream-ref {night.upstream.to[:12]}" if night.upstream is not None else ""
+        bad = red and any(one.severity in _BAD for one in findings)
         command = f"forkguard drift --arch {shlex.quote(arch)}{against}"
         yield Need(f"drift in {arch}: {told}", command, ("arch", arch), urgent=bad)
 
@@ -150,4 +165,5 @@ def _later(night: Night) -> Iterator[Need]:
     for pin in night.pins:
         if pin.head is not None and pin.head != pin.pinned:
             told = f"{pin.patchset} is pinned to an older head of #{pin.pr}, which is {pin.state}: {pin.why}"
-            yield Need(told, f"forkguard port {pin.pr}", ("patchset", pin.patchset), urgent=False)
+            follow = "" if pin.state == "merged" else " --follow"
+            yield Need(told, f"forkguard port {pin.pr}{follow}", ("patchset", pin.patchset), urgent=False)

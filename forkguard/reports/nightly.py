@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from forkguard.core.nightly import Night, NightStep, NightVerdict, Outcome
+from forkguard.core.nightly import Night, NightVerdict, Outcome
+from forkguard.core.today import needs
 from forkguard.reports.drift_markdown import code
 from forkguard.reports.plain import counted, printable
 
@@ -84,13 +85,13 @@ def _details(night: Night) -> Iterator[str]:
     for finding in counting[:_MOST]:
         yield f"drift {finding.severity}: {printable(finding.arch)}: {printable(finding.title)}"
     if len(counting) > _MOST and night.drift is not None:
-        yield f"and {len(counting) - _MOST} findings more: {night.drift.document}"
+        yield f"and {counted(len(counting) - _MOST, 'finding')} more: {night.drift.document}, beside the record"
     for gate in night.gate:
         for check in gate.checks:
             if check.verdict != "pass":
                 yield f"gate {printable(gate.arch)}: {check.name} {check.verdict}: {printable(check.detail)}"
     yield from _requests(night)
-    yield from (f"packet: {packet.file}" for packet in night.packets)
+    yield from (f"packet: {packet.file}, beside the record" for packet in night.packets)
 
 
 def _patches(night: Night) -> Iterator[str]:
@@ -98,10 +99,12 @@ def _patches(night: Night) -> Iterator[str]:
     for patch in failed[:_MOST]:
         broken = f", broken by {patch.breaking_commit[:10]}" if patch.breaking_commit else ""
         yield f"{patch.status.value}: {printable(patch.label)}{broken}"
+    if len(failed) > _MOST:
+        yield f"and {counted(len(failed) - _MOST, 'patch', 'patches')} more"
     for commit in night.uncovered[:_MOST]:
         yield f"in no patchset: {commit.commit[:10]} {printable(commit.subject)}"
     if len(night.uncovered) > _MOST:
-        yield f"and {len(night.uncovered) - _MOST} commits more"
+        yield f"and {counted(len(night.uncovered) - _MOST, 'commit')} more"
 
 
 def _requests(night: Night) -> Iterator[str]:
@@ -116,14 +119,8 @@ def _requests(night: Night) -> Iterator[str]:
 
 
 def next_steps(night: Night) -> tuple[str, ...]:
-    """The commands to type, what stops the night first."""
-    hints = [step.hint for step in night.steps if step.outcome is Outcome.COULD_NOT and step.hint]
-    found = [step for step in night.steps if step.outcome is Outcome.FOUND and step.hint]
-    hints += [step.hint for step in sorted(found, key=lambda step: step.name is NightStep.DRIFT)]
-    hints += [one.command for one in night.retire]
-    if night.verdict is NightVerdict.GREEN and night.candidate is not None and night.upstream is not None:
-        hints.append(f"git log {night.upstream.to[:12]}..{night.candidate.branch}  shows the candidate's patches")
-    return tuple(dict.fromkeys(hints))
+    """The commands to type, those that the night was not green for first."""
+    return tuple(dict.fromkeys(need.command for need in needs(night) if need.command))
 
 
 # -- markdown --------------------------------------------------------------------------------------------

@@ -71,6 +71,34 @@ def test_a_step_that_could_not_be_done_says_its_own_next_command() -> None:
     assert found == Need("fetch: no answer in 60 s", "see the network", ("night", NIGHT.id))
 
 
+def test_what_a_step_could_not_settle_is_told_once() -> None:
+    commit = NightCommit("e" * 40, "2026-08-30T10:00:00Z", "hotfix", None)
+    coverage = StepResult(
+        NightStep.COVERAGE, Outcome.COULD_NOT, "", "", "1 commit is in no patchset", hint="import it"
+    )
+    gated = StepResult(NightStep.GATE, Outcome.COULD_NOT, "", "", "lfm2 inconclusive")
+    gates = (NightGate("lfm2", "inconclusive", "r1/receipt.json"),)
+    night = replace(NIGHT, verdict=NightVerdict.COULD_NOT_RUN, steps=(coverage, gated))
+    assert [one.what for one in needs(replace(night, uncovered=(commit,), gate=gates))] == [
+        "1 commit of the fork that no patchset covers", "the gate of lfm2 is inconclusive",
+    ]  # fmt: skip
+    assert [one.what for one in needs(night)] == ["coverage: 1 commit is in no patchset", "gate: lfm2 inconclusive"]
+
+
+def test_an_arch_that_is_gone_is_asked_for() -> None:
+    night = replace(NIGHT, drift=NightDrift({"lfm2": "absent", "qwen": "clean"}, ()))
+    command = f"forkguard drift --arch lfm2 --upstream-ref {ONTO}"
+    assert needs(night) == (Need("the fork has no arch lfm2", command, ("arch", "lfm2")),)
+    (told_only,) = needs(replace(night, verdict=NightVerdict.GREEN))
+    assert not told_only.urgent
+
+
+def test_a_red_gate_is_run_again_on_its_candidate() -> None:
+    gates = (NightGate("lfm2", "fail", "r1/receipt.json"),)
+    (found,) = needs(replace(NIGHT, gate=gates, candidate=Candidate("forkguard/candidate/2026-09-01", "c" * 40)))
+    assert found.command == "forkguard gate --arch lfm2 --fork-ref forkguard/candidate/2026-09-01"
+
+
 def test_a_red_gate_names_its_check_and_its_receipt() -> None:
     checks = (NightCheck("crash", "fail", "abort", "draft-3 aborted"),)
     gates = (NightGate("lfm2", "fail", "run-1/receipt.json", checks), NightGate("lfm2", "pass", "run-2/receipt.json"))
@@ -113,7 +141,7 @@ def test_what_is_not_urgent_comes_last_and_old_follow_ups_not_at_all() -> None:
     found = needs(night)
     assert [one.urgent for one in found] == [True, False, False, False]
     assert [one.command for one in found[1:]] == [
-        "forkguard stack retire 27383", "forkguard port 2", "forkguard port 29085",
+        "forkguard stack retire 27383", "forkguard port 2", "forkguard port 29085 --follow",
     ]  # fmt: skip
 
 
