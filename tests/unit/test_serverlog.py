@@ -190,7 +190,10 @@ def test_a_clean_exit_is_explained_by_the_warning() -> None:
     assert summary.telling_line == "arg: those two draft types do not mix"
 
 
-def test_without_a_complaint_the_last_line_tells_most_and_of_nothing_nothing() -> None:
+def test_the_last_complaint_tells_most_else_the_last_line_and_of_nothing_nothing() -> None:
+    for level in "EW":
+        two = told(f"0.00.000.001 {level} srv: one", f"0.00.000.002 {level} srv: two", "0.00.000.003 I srv: bye")
+        assert two.telling_line.endswith("srv: two")
     assert told("0.00.000.001 I srv: hello", "0.00.000.002 I srv: bye").telling_line.endswith("srv: bye")
     assert parse(b"").telling_line == ""
 
