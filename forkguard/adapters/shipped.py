@@ -4,7 +4,6 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-import forkguard
 from forkguard.core.names import PullNumber
 from forkguard.core.patchset import MANIFEST
 
@@ -15,7 +14,7 @@ def shipped_manifest(pull: PullNumber) -> str | None:
 
     A wheel holds the folder inside the package; in a checkout it lies beside the package.
     """
-    beside = Path(forkguard.__file__).parents[1]
+    beside = Path(__file__).parents[2]
     for root in (resources.files("forkguard"), beside):
         file = root / "patchsets" / str(int(pull)) / MANIFEST
         if file.is_file():
