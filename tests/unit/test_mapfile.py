@@ -127,6 +127,7 @@ def test_every_table_is_read() -> None:
         ('remote = "upstream"', 'remote = "-u"', 5, ("upstream: '-u' is not the name of a remote",)),
         ('remote = "upstream"', 'remote = "u"\npath = "x"', 5, ("upstream: name the place once",)),
         ('["src/models/heron.cpp"]', '["../x.cpp"]', 17, ("arch.heron.files[0]: '../x.cpp' is not a path",)),
+        ('["src/models/heron.cpp"]', '["./x.cpp"]', 17, ("arch.heron.files[0]: './x.cpp' is not a path",)),
         ('["src/models/heron.cpp"]', '["/x.cpp"]', 17, ("arch.heron.files[0]: '/x.cpp' is not a path",)),
         ('["src/models/heron.cpp"]', '[""]', 17, ("arch.heron.files[0]: '' is not a path inside the tree",)),
         (":llm_arch_is_hybrid", "", 18, ("arch.heron.registries[0]", "is not a registry")),
@@ -159,6 +160,7 @@ def test_the_first_mistake_of_the_file_is_told() -> None:
         ("[fork\n", 1, "no valid TOML"),
         ('[fork]\npath = "x\n', 2, "no valid TOML"),
         ("[fork]\npath = 'a'\npath = 'b'\n", 3, "Cannot overwrite a value"),
+        ("[fork]\npath = '''x\ny\n", 3, "no valid TOML: Expected"),
     ],
 )
 def test_broken_toml_is_told_with_its_line(text: str, line: int, words: str) -> None:
