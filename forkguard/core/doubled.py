@@ -1,12 +1,12 @@
 """What a merge left twice in a file, though git saw no conflict: the fork had it already, elsewhere.
 
-Something is doubled where the result holds it more often than the fork before and upstream after, one of them came
-with the change, the other was the fork's, and both meet in one place (`forkguard.core.occurrences.same_place`).
+Something is doubled where the result holds it in one place (`forkguard.core.occurrences.same_place`) more often than
+the fork before and upstream after, one of them came with the change, and the other was the fork's.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -23,11 +23,14 @@ _MAY_REPEAT = frozenset({What.STATEMENT, What.ASSIGNMENT, What.COMPARISON, What.
 _NAMED = frozenset({What.FUNCTION, What.TYPE, What.VARIABLE, What.DEFINE})
 """What is called by its name, not by its text."""
 _LONGEST = 80
+_MOST = 200
+"""What a file holds more often is no name of anything."""
 _COMMENT = re.compile(rb"[ \t]*(//|/\*|\*)")
 _PYTHON_COMMENT = re.compile(rb"[ \t]*#")
 _ALONE = re.compile(rb"[ \t]*[,;]?[ \t]*((//|/\*|#)[^\n]*)?\r?\n?")
 _ENDS = frozenset({"return_statement", "break_statement", "continue_statement", "throw_statement"})
 _Span = tuple[int, int]
+_Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,7 @@ class _File:
         self.all = tuple(occurrences(file, symbols))
         self.source = file.source
         self.lines = re.findall(rb"[^\n]*\n|[^\n]+", file.source)
-        self.by_key: dict[tuple[str, ...], list[Occurrence]] = defaultdict(list)
-        self.fine: Counter[tuple[str, ...]] = Counter()
+        self.by_key: dict[_Key, list[Occurrence]] = defaultdict(list)
 
     def tables_with_repeats(self) -> set[str]:
         """The units in which a table has two rows that begin alike: there, what they begin with is no key."""
@@ -86,11 +88,10 @@ class _File:
         return {row[1] for (row, _), times in rows.items() if row and times > 1}
 
     def group(self, loose: AbstractSet[str]) -> None:
-        """Fill `by_key` and `fine`; rows of the units in `loose` count as they stand, all others by their key."""
+        """Fill `by_key`; rows of the units in `loose` count as they stand, all others by their key."""
         for each in self.all:
             keyed = each.row is not None and each.row[1] not in loose
             self.by_key[each.row if keyed and each.row else each.key].append(each)
-            self.fine[each.fine] += 1
 
 
 class _Look:
@@ -119,38 +120,55 @@ class _Look:
                 kept.append(each)
         return tuple(kept)
 
-    def _of(self, key: tuple[str, ...], group: Sequence[Occurrence]) -> list[Double]:
-        fork, after = self._fork.by_key.get(key, []), self._after.by_key.get(key, [])
-        excess = len(group) - max(len(fork), len(after))
-        if not fork or not after or excess <= 0:
+    def _of(self, key: _Key, group: Sequence[Occurrence]) -> list[Double]:
+        if not self._fork.by_key.get(key) or not self._after.by_key.get(key) or len(group) > _MOST:
             return []
         pairs = []
         for one in group:
             share = _share(_span(one), self._came)
+            if not share:
+                continue
             others = [each for each in group if each is not one and _share(_span(each), self._came) < share]
             near = sorted(others, key=lambda each: abs(each.line - one.line))
             twin = next((each for each in near if same_place(one, each)), None)
-            if twin is not None and not self._repeats(one, key):
+            if twin is not None:
                 pairs.append((abs(twin.line - one.line), one, twin))
         pairs.sort(key=lambda pair: pair[0])
-        return [self._double(key, one, twin) for _, one, twin in pairs[:excess]]
+        found: list[Occurrence] = []
+        doubles = []
+        for _, one, twin in pairs:
+            taken = sum(same_place(one, each) for each in found)
+            if taken < self._too_many(key, one, twin, group):
+                found.append(one)
+                doubles.append(self._double(key, one, twin))
+        return doubles
 
-    def _repeats(self, one: Occurrence, key: tuple[str, ...]) -> bool:
-        """Whether upstream repeated it in this place before: then each side may have added one more of its own."""
-        if one.what not in _MAY_REPEAT or key == one.row:
-            return False
-        return 0 < self._before.fine[one.fine] < min(self._fork.fine[one.fine], self._after.fine[one.fine])
+    def _own_line(self, line: int) -> int:
+        """Where a line of the result, which the fork had, is in the fork's file."""
+        starts = _starts(self._placed)
+        return line - sum(len(change.added) - len(change.removed) for start, change in starts if start < line)
 
-    def _double(self, key: tuple[str, ...], one: Occurrence, twin: Occurrence) -> Double:
+    def _too_many(self, key: _Key, one: Occurrence, twin: Occurrence, group: Sequence[Occurrence]) -> int:
+        """How many more the result has in this place than each side had in its own.
+
+        What may repeat, and is there several times on both sides, says nothing: each side may have added one more of
+        its own to what was there before.
+        """
+        own = self._own_line(twin.line)
+        there = _most_in_one_place(self._after, key, lambda each: _share(_span(each), self._brought) > 0)
+        mine = _most_in_one_place(self._fork, key, lambda each: each.line == own)
+        if min(there, mine) > 1 and one.what in _MAY_REPEAT and key != one.row:
+            return 0
+        return sum(same_place(one, each) for each in group) - max(there, mine)
+
+    def _double(self, key: _Key, one: Occurrence, twin: Occurrence) -> Double:
         last = one.last
         if one.what is What.CASE:  # the statement behind it may be older than the label
             came = range(one.line, one.last + 1)
             last = next((line - 1 for line in came if not _share((line, line), self._came)), one.last)
         after = [each for each in self._after.by_key[key] if _share(_span(each), self._brought)]
         origin = after[0] if after else None
-        own = twin.line - sum(
-            len(change.added) - len(change.removed) for start, change in _starts(self._placed) if start < twin.line
-        )
+        own = self._own_line(twin.line)
         mine = next((each for each in self._fork.by_key[key] if each.line == own), None)
         new = not self._before.by_key.get(key) and key != _as_it_stands(one)
         span = self._to_leave_out(origin, mine) if origin and mine and new else None
@@ -192,7 +210,13 @@ class _Look:
         return None
 
 
-def _as_it_stands(one: Occurrence) -> tuple[str, ...] | None:
+def _most_in_one_place(file: _File, key: _Key, chosen: Callable[[Occurrence], bool]) -> int:
+    """How often a file has the same in the place of one of the chosen; 1 where none is."""
+    group = file.by_key.get(key, [])
+    return max((sum(same_place(each, other) for other in group) for each in group if chosen(each)), default=1)
+
+
+def _as_it_stands(one: Occurrence) -> _Key | None:
     """The key of a row that is known by no key of its own: where it stands may be what it means."""
     return one.key if one.what is What.ROW else None
 

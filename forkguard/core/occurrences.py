@@ -6,7 +6,7 @@ Read from the units and pieces of `forkguard.core.syntax` and `forkguard.core.py
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tree_sitter import Node
@@ -27,6 +27,7 @@ class What(StrEnum):
     STATEMENT = "statement"
     ASSIGNMENT = "assignment"  # to one member or element, whatever the value
     CASE = "case"
+    BRANCH = "branch"  # of a chain of `else if`s, by its condition
     COMPARISON = "comparison"
     ROW = "row"  # of a table, by its key
     ENTRY = "entry"  # of a list, as it stands
@@ -37,14 +38,12 @@ class What(StrEnum):
 class Occurrence:
     """One of them. Equal `key`s are the same thing, wherever in the file; `row` is the key of a table's row.
 
-    `fine` is the key with the loops and branches around it, as their headers read. `end` and `last` (a line from 1,
-    as `line`) take in what belongs to it: the statement behind a case.
+    `end` and `last` (a line from 1, as `line`) take in what belongs to it: the statement behind a case.
     """
 
     what: What
     name: str
     key: tuple[str, ...]
-    fine: tuple[str, ...]
     start: int
     end: int
     line: int
@@ -110,7 +109,7 @@ def _whole(unit: Unit, what: What, key: tuple[str, ...], *, name: str = "") -> O
     line = unit.source.count(b"\n", 0, start) + 1
     last = line + unit.source[start : unit.end].rstrip().count(b"\n")
     key = (what.value, *key)
-    return Occurrence(what, name or unit.symbol, key, key, start, unit.end, line, last, node)
+    return Occurrence(what, name or unit.symbol, key, start, unit.end, line, last, node)
 
 
 def _text(node: Node | None, source: bytes) -> str:
@@ -196,12 +195,9 @@ def _of_piece(
     what: What, piece: Piece, tokens: tuple[str, ...], *, node: Node | None, source: bytes, end: int = 0
 ) -> Occurrence:
     key = (what.value, piece.symbol, *tokens)
-    fine = (*key, "\0", *piece.loops, "\0", *piece.guards)
     end = end or piece.end
     last = piece.line + source[piece.start : end].rstrip().count(b"\n")
-    return Occurrence(
-        what, " ".join(piece.tokens), key, fine, piece.start, end, piece.line, last, node, piece.outcome
-    )
+    return Occurrence(what, " ".join(piece.tokens), key, piece.start, end, piece.line, last, node, piece.outcome)
 
 
 def _statement(unit: Unit, piece: Piece) -> Iterator[Occurrence]:
@@ -209,6 +205,8 @@ def _statement(unit: Unit, piece: Piece) -> Iterator[Occurrence]:
     node = _statement_node(unit, piece)
     if node is None or node.start_byte != piece.start or node.start_byte == unit.start:
         return
+    if node.type == "if_statement":
+        yield from _branch(unit, piece, node)
     tokens = tokens_of(unit.source[node.start_byte : node.end_byte])
     if not tokens or tokens[0] in _TRIVIAL or len(tokens) < 3:
         return
@@ -220,6 +218,14 @@ def _statement(unit: Unit, piece: Piece) -> Iterator[Occurrence]:
                 and sign.type == "=":  # fmt: skip
             to = tokens_of(unit.source[left.start_byte : left.end_byte])
             yield _of_piece(What.ASSIGNMENT, piece, to, node=node, end=node.end_byte, source=unit.source)
+
+
+def _branch(unit: Unit, piece: Piece, node: Node) -> Iterator[Occurrence]:
+    """A condition with its lines up to the brace that ends them."""
+    consequence = node.child_by_field_name("consequence")
+    if consequence is not None:
+        found = _of_piece(What.BRANCH, piece, piece.tokens, node=node, end=consequence.end_byte, source=unit.source)
+        yield replace(found, last=max(found.line, found.last - 1))
 
 
 def _entry(unit: Unit, piece: Piece) -> Occurrence:
@@ -237,7 +243,7 @@ def _entry(unit: Unit, piece: Piece) -> Occurrence:
 
 
 def _with_row(found: Occurrence, row: tuple[str, ...]) -> Occurrence:
-    return Occurrence(What.ROW, found.name, found.key, found.fine, found.start, found.end, found.line, found.last,
+    return Occurrence(What.ROW, found.name, found.key, found.start, found.end, found.line, found.last,
                       found.node, row=("row", found.key[1], *row))  # fmt: skip
 
 
@@ -309,6 +315,8 @@ def place_of(found: Occurrence) -> tuple[object, ...]:
         return _block(node)
     if found.what is What.COMPARISON:
         return (node.start_byte,)
+    if found.what is What.BRANCH:
+        return (_chain(node).start_byte,)
     if found.what is What.CASE:
         return _around(node, {"switch_statement"})
     if found.what in {What.ROW, What.ENTRY, What.ENUMERATOR}:
@@ -339,6 +347,13 @@ def _block(node: Node) -> tuple[object, ...]:
     if parent.type == "if_statement":
         return ("if", *_condition(parent), *_block(parent))
     return (parent.start_byte,)
+
+
+def _chain(branch: Node) -> Node:
+    """The first `if` of a chain."""
+    while branch.parent is not None and branch.parent.type == "else_clause" and branch.parent.parent is not None:
+        branch = branch.parent.parent
+    return branch
 
 
 def _condition(branch: Node) -> tuple[str, ...]:

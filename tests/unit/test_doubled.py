@@ -230,6 +230,50 @@ def test_one_more_of_a_statement_that_stood_there_before_says_nothing() -> None:
     assert look([("cur = ffn(cur);", again)], [("for (int il", again)]) == ()
 
 
+def test_what_stands_in_another_loop_as_well_is_told_apart_by_the_loop() -> None:
+    base = BASE.replace("        late(il);\n", "        late(il);\n" + INPUT)
+
+    (found,) = look([("cur = norm(cur);", INPUT)], [("for (int il", INPUT)], base=base)
+
+    assert found.what is What.STATEMENT
+
+
+def test_a_line_that_upstream_moves_to_where_the_fork_has_it_too() -> None:
+    base = BASE.replace("        late(il);\n", "        late(il);\n" + INPUT)
+    brought, after = inserted(base, [("for (int il", INPUT)])
+    late = after.rindex(INPUT)
+    at = base.count("\n", 0, base.index(INPUT))
+    brought.append(Change(at, (INPUT,), ()))
+    _, ours = inserted(base, [("cur = norm(cur);", INPUT)])
+    _, both = inserted(base, [("cur = norm(cur);", INPUT), ("for (int il", INPUT)])
+    result = both[: both.rindex(INPUT)] + both[both.rindex(INPUT) + len(INPUT) :]
+    sides = Sides(base.encode(), (after[:late] + after[late + len(INPUT) :]).encode(), ours.encode(), result.encode())
+    placed = [brought[0], Change(at + 1, (INPUT,), ())]
+
+    (found,) = doubled(sides, brought=brought, placed=placed)
+
+    assert (found.what, found.first) == (What.STATEMENT, line_of(BASE, "for (int il") + 1)
+
+
+def test_a_branch_of_a_chain_for_the_same_condition() -> None:
+    conditions = (("if (a)", "one(1)"), ("} else if (b)", "two(2)"), ("} else if (c)", "tri(3)"))
+    chain = "".join(f"    {condition} {{\n        {call};\n" for condition, call in conditions) + "    }\n"
+    base = BASE.replace("    done(cur);\n", chain + "    done(cur);\n")
+    fork, upstream = "    } else if (x) {\n        own(1);\n", "    } else if (x) {\n        new(1);\n"
+
+    (found,) = look([("tri(3);", fork)], [("one(1);", upstream)], base=base)
+
+    first = line_of(base, "one(1);") + 1
+    assert (found.what, found.first, found.last) == (What.BRANCH, first, first + 1)
+    assert look([("if (last) {", "    own(1);\n    }\n    if (x) {\n")], [("one(1);", upstream)], base=base) == ()
+
+
+def test_rows_that_stand_in_a_file_by_the_hundred_are_not_compared() -> None:
+    row = "    { TALL, 3 },\n"
+
+    assert look([("{ WIDE, 1", row)], [("SHAPES = {", row * 250)]) == ()
+
+
 def test_both_arms_of_an_if_may_define_it_but_not_one_arm_and_all() -> None:
     (found,) = look([("#ifdef FAST", SLOW)], [("the_end", SLOW)])
 
