@@ -1,5 +1,6 @@
 """Looks at the machine between two servers of ours: who else computes, clocks, heat, memory, GPUs."""
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -95,7 +96,9 @@ def _temperature() -> float | None:
 
 
 def _saves_power() -> bool:
-    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    battery = None
+    with contextlib.suppress(OSError, AttributeError):  # a container may lack the folder that psutil lists
+        battery = psutil.sensors_battery()
     if battery is not None and battery.power_plugged is False:
         return True
     try:

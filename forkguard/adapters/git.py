@@ -261,9 +261,13 @@ def _commit_form(more: str = "") -> str:
 
 
 def _read_commits(out: bytes) -> Iterator[tuple[Commit, str]]:
-    """The commits that `git log` wrote in that form, each with the value."""
+    """The commits that `git log` wrote in that form, each with the value.
+
+    A date in UTC ends in +00:00, also where a newer git writes Z: reports do not tell which git is here.
+    """
     fields = out.decode("utf-8", "replace").split("\0")
-    for id_, date, subject, value in zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False):
+    for id_, written, subject, value in zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False):
+        date = f"{written[:-1]}+00:00" if written.endswith("Z") else written
         yield Commit(CommitHash(id_.strip()), date, subject), value
 
 

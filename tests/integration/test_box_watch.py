@@ -37,6 +37,17 @@ def test_both_tools_are_asked_and_a_broken_one_is_said(tmp_path: Path) -> None:
     assert GpuTools(str(tmp_path)).read().remarks == ("nvidia-smi names no GPU",)
 
 
+def test_a_machine_that_says_nothing_of_its_batteries_saves_no_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_folder() -> None:
+        raise FileNotFoundError("/sys/class/power_supply")
+
+    monkeypatch.setattr("psutil.sensors_battery", no_folder)
+    monkeypatch.setattr("forkguard.adapters.box_watch._PREFERENCE", tmp_path / "none")
+    assert BoxWatch(GpuTools(str(tmp_path)), window=0.0).look("now").low_power is False
+
+
 def test_the_real_machine_is_looked_at_and_our_own_children_are_not_residents(tmp_path: Path) -> None:
     ours = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:

@@ -1,8 +1,10 @@
 """What git prints, read: blame, subjects, trees."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forkguard.adapters.git import _read_commits
 from forkguard.core.commits import Commit, pulls_in
 from forkguard.core.history import parse_blame
 from forkguard.core.names import CommitHash
@@ -31,6 +33,19 @@ def test_every_line_has_one_commit(rows: list[tuple[str, bool]]) -> None:
         text += f"{commit} {number} {number} 1\n" + ("" if commit in known else "author A\nfilename x\n") + "\tx\n"
         known.add(commit)
     assert parse_blame(text) == {number: commit for number, (commit, _) in enumerate(rows, 1)}
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2026-01-01T15:00:00Z", "2026-01-01T15:00:00+00:00"),
+        ("2026-01-01T15:00:00+00:00", "2026-01-01T15:00:00+00:00"),
+        ("2026-01-01T15:00:00-07:00", "2026-01-01T15:00:00-07:00"),
+    ],
+)
+def test_a_date_is_the_same_whichever_git_wrote_it(written: str, read: str) -> None:
+    ((commit, value),) = _read_commits(f"{ONE}\0{written}\0a subject\0more\0".encode())
+    assert (commit, value) == (Commit(CommitHash(ONE), read, "a subject"), "more")
 
 
 def test_pull_requests_in_subjects() -> None:
