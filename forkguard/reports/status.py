@@ -5,7 +5,8 @@ import json
 from forkguard.core.commits import Commit
 from forkguard.core.nightly import NightVerdict
 from forkguard.core.open_work import OpenWork
-from forkguard.core.status import NightSummary, StatusReport
+from forkguard.core.status import NightSummary, ReceiptSummary, StackEntry, StatusReport
+from forkguard.core.watchdog import Watch
 from forkguard.reports.plain import counted, printable
 
 SCHEMA = "forkguard/status@1"
@@ -15,7 +16,7 @@ _MOST_SHOWN = 10
 
 def status_json(report: StatusReport) -> str:
     """One JSON document; `docs/schemas/status.json` is its schema."""
-    base = report.base
+    base, receipt, watch = report.base, report.receipt, report.watch
     document = {
         "schema": SCHEMA,
         "fork": {"ref": report.fork.ref, "commit": report.fork.commit},
@@ -30,35 +31,30 @@ def status_json(report: StatusReport) -> str:
         },
         "behind": report.behind,
         "ahead": report.ahead,
-        "uncovered": [
-            {"commit": each.id, "date": each.date, "subject": each.subject, "pr": each.pull}
-            for each in report.uncovered
-        ],
-        "stack": [
-            {
-                "patchset": each.name,
-                "title": each.title,
-                "state": each.state,
-                "pr": each.pull,
-                "patches": each.patches,
-            }
-            for each in report.stack
-        ],
-        "nightly": None if report.nightly is None else _nightly_document(report.nightly),
-        "watch": None
-        if report.watch is None
-        else {"max_age_hours": report.watch.max_age.total_seconds() / 3600, "stale": report.watch.stale},
-        "receipt": None
-        if report.receipt is None
-        else {
-            "path": report.receipt.path,
-            "verdict": report.receipt.verdict,
-            "started": report.receipt.started,
-            "commit": report.receipt.commit,
-        },
+        "uncovered": [_uncovered_document(each) for each in report.uncovered],
+        "stack": [_stack_document(each) for each in report.stack],
+        "nightly": _nightly_document(report.nightly) if report.nightly is not None else None,
+        "watch": _watch_document(watch) if watch is not None else None,
+        "receipt": _receipt_document(receipt) if receipt is not None else None,
         "open": [{"what": each.what, "where": each.where, "next": each.hint} for each in report.open],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _uncovered_document(commit: Commit) -> dict[str, object]:
+    return {"commit": commit.id, "date": commit.date, "subject": commit.subject, "pr": commit.pull}
+
+
+def _stack_document(one: StackEntry) -> dict[str, object]:
+    return {"patchset": one.name, "title": one.title, "state": one.state, "pr": one.pull, "patches": one.patches}
+
+
+def _watch_document(watch: Watch) -> dict[str, object]:
+    return {"max_age_hours": watch.max_age.total_seconds() / 3600, "stale": watch.stale}
+
+
+def _receipt_document(last: ReceiptSummary) -> dict[str, object]:
+    return {"path": last.path, "verdict": last.verdict, "started": last.started, "commit": last.commit}
 
 
 def _nightly_document(last: NightSummary) -> dict[str, object]:

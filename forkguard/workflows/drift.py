@@ -16,7 +16,7 @@ from forkguard.core.arch_reports import (
 from forkguard.core.archs import CXX_SUFFIXES, SOURCE_FOLDERS, ArchIndex, SourceTree, is_source, read_archs
 from forkguard.core.differences import Difference, Family, Trees, family
 from forkguard.core.drift import findings
-from forkguard.core.findings import Base, DriftReport, Finding, Side
+from forkguard.core.findings import ArchReport, Base, DriftReport, Finding, Side
 from forkguard.core.graph_differences import graph_differences, needy_first
 from forkguard.core.ledger import Ledger, settle
 from forkguard.core.names import BlobHash, CommitHash, TreePath
@@ -62,10 +62,7 @@ def run_drift(
     if ledger is not None:
         found, remarks = settle(found, ledger, examined=None if archs is None else {*names, SPECULATIVE})
     found = tuple(sorted(found, key=lambda one: (not one.counts(strict=False), one.severity.rank, one.arch)))
-    reports = [absent_arch(name, trees) for name in wanted if name not in present]
-    reports += [present_arch(name, trees, found) for name in names]
-    if any(finding.arch == SPECULATIVE for finding in found):
-        reports.append(speculative_report(found))
+    reports = _arch_reports(trees, found, names=names, absent=[name for name in wanted if name not in present])
     disarmed = disarmed_rules(rules, trees.upstream)
     said = [
         *([base.remark] if base.remark else []),
@@ -74,7 +71,17 @@ def run_drift(
         *(upstream_alone(trees) if archs is None else ()),
         *remarks,
     ]
-    return DriftReport(fork, upstream, base, tuple(reports), found, tuple(said), tuple(disarmed))
+    return DriftReport(fork, upstream, base, reports, found, tuple(said), tuple(disarmed))
+
+
+def _arch_reports(
+    trees: Trees, found: Sequence[Finding], *, names: Sequence[str], absent: Sequence[str]
+) -> tuple[ArchReport, ...]:
+    reports = [absent_arch(name, trees) for name in absent]
+    reports += [present_arch(name, trees, found) for name in names]
+    if any(finding.arch == SPECULATIVE for finding in found):
+        reports.append(speculative_report(found))
+    return tuple(reports)
 
 
 def _families(trees: Trees, names: Iterable[str]) -> list[Family]:
