@@ -149,6 +149,6 @@ def _result(job: Job, found: tuple[datetime, str, Receipt] | None) -> JobResult:
     _, path, receipt = found
     if receipt.arch != job.arch:
         return JobResult(job, Verdict.INCONCLUSIVE, f"its receipt is about {receipt.arch}", path, receipt)
-    bad = next((check for check in receipt.checks if check.verdict == receipt.verdict), None)
-    detail = "all checks passed" if receipt.verdict == "pass" or bad is None else f"{bad.name}: {bad.detail}"
+    told = (f"{check.name}: {check.detail}" for check in receipt.checks if check.verdict == receipt.verdict)
+    detail = "all checks passed" if receipt.verdict == "pass" else next(told, "none of its checks says why")
     return JobResult(job, Verdict(receipt.verdict), detail, path, receipt)
