@@ -1,6 +1,7 @@
 """Which open requests work on the lines of a change, from what a forge says of their files."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,14 @@ def change() -> tuple[FileChange, ...]:
     blob = BlobHash("0" * 40)
     path = TreePath("src/a.cpp")
     return (FileChange(FileKind.MODIFIED, path, path, "100644", "100644", blob, blob, (hunk,)),)
+
+
+def test_bytes_that_are_no_utf_8_are_as_a_forge_tells_them() -> None:
+    (file,) = change()
+    odd = Change(1, ("x = '\udcff\udcfe' + one;\n",), ("y = one + two;\n",))
+    hunk = Hunk("@@ -1 +1 @@", 0, odd.removed, odd.added, (odd,))
+    (lines,) = change_lines([replace(file, hunks=(hunk,))]).values()
+    assert (lines.removed, lines.added) == ({"x = '\ufffd\ufffd' + one ;"}, {"y = one + two ;"})
 
 
 def whys(patch: str, *, path: str = "src/a.cpp", number: int = 9) -> list[str]:
