@@ -7,6 +7,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from tests.support.programs import need
 from tests.support.repos import MiniHistory, copy_of, mini_history
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: children would inherit it
@@ -15,6 +16,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 _STEERING = ("GIT_", "FORKGUARD_", "XDG_")
 _USERS_CACHE = platformdirs.user_cache_path()
 _INSTANT = "2026-09-01T12:00:00+00:00"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """See `tests.support.programs.need`."""
+    for mark in item.iter_markers("needs"):
+        need(*mark.args)
 
 
 @pytest.fixture(autouse=True)

@@ -19,10 +19,12 @@ from forkguard.core.map_models import BuildTable
 from forkguard.core.names import CommitHash
 from forkguard.errors import CouldNotWork
 from forkguard.workflows.build import BuiltTree, Workshop, build_tree
+from tests.support.programs import BUILDING
 from tests.support.repos import GitFolder
 from tests.support.tiny_project import PARTS, says, tiny_files, tiny_fork, workshop
 
-needs_ccache = pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed")
+pytestmark = pytest.mark.needs(*BUILDING)
+needs_ccache = pytest.mark.needs("ccache")
 SUM = sum(range(len(PARTS)))
 
 

@@ -1,7 +1,6 @@
 """Shell completion, as real shells ask for it."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from forkguard.cli.main import VERBS
+from tests.support.programs import need
 
 SOURCE = {
     "bash": 'eval "$(_FORKGUARD_COMPLETE=bash_source forkguard)"',
@@ -30,10 +30,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def ask(shell: str, script: str, environment: dict[str, str], folder: Path) -> list[str]:
     """The lines that a script prints in a shell that has sourced the completion."""
-    path = shutil.which(shell)
-    if path is None:
-        pytest.skip(f"{shell} is not installed")
-    words = [path, "-c", f"{SOURCE[shell]}\n{script}"]
+    need(shell)
+    words = [shell, "-c", f"{SOURCE[shell]}\n{script}"]
     done = subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
     )

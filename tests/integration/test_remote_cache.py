@@ -1,7 +1,6 @@
 """ccache's remote storage, with a real Redis on loopback: a second box compiles nothing that the first one has."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,19 +11,17 @@ from forkguard.adapters.server import free_port
 from forkguard.core.map_models import BuildTable
 from forkguard.core.names import CommitHash
 from forkguard.workflows.build import BuiltTree, build_tree
+from tests.support.programs import BUILDING
 from tests.support.tiny_project import says, tiny_fork, workshop
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.needs("redis-server", "ccache", *BUILDING)]
 
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[str]:
     """The URL of a Redis of the test's own, which keeps nothing on disk."""
-    program = shutil.which("redis-server")
-    if program is None or shutil.which("ccache") is None:
-        pytest.skip("redis-server or ccache is not installed (apt-get install redis-server ccache)")
     port = free_port()
-    words = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
+    words = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
         try:
             assert child.stdout is not None

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,9 +67,8 @@ def test_the_server_gets_the_flags_that_were_compared() -> None:
     assert setting("ExecStart").split()[0] == shlex.split(setting("ExecStartPre"))[2]
 
 
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is not installed")
     program = tmp_path / "program"
     program.symlink_to(sys.executable)
     text = UNIT.replace("/opt/forkguard/bin/forkguard", str(program))

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from tests.support.commands import Outcome, forkguard
+from tests.support.programs import BUILDING
 from tests.support.scripted_fork import scripted_fork
 from tests.support.scripted_server import Behaviour
 
@@ -46,6 +48,7 @@ def check(result: dict[str, Any], name: str) -> dict[str, Any]:
     return next(one for one in result["checks"] if one["name"] == name)
 
 
+@pytest.mark.needs(*BUILDING)
 def test_a_fault_that_only_libcs_asserts_show_is_red_and_only_that_arm_runs_the_other_build(tmp_path: Path) -> None:
     asserting = Behaviour(answers=("abort",), only_drafting=True, abort_line=ASSERTION)
     scripted_fork(tmp_path / "fork", plain=Behaviour(), asserting=asserting)
@@ -70,6 +73,7 @@ def test_a_fault_that_only_libcs_asserts_show_is_red_and_only_that_arm_runs_the_
     assert {arm["side"] for arm in result["arms"] if arm["command"][0] == own} == {"asserts"}
 
 
+@pytest.mark.needs(*BUILDING)
 def test_upstreams_own_tests_run_as_the_tree_declares_them_and_one_that_fails_is_red(tmp_path: Path) -> None:
     rollback = '#!/bin/sh\ncase "$2" in *lfm2*) echo "main : replay logits mismatch"; exit 1;; esac\ntest -f "$2"\n'
     scripted_fork(tmp_path / "fork", plain=Behaviour(), asserting=Behaviour(), rollback=rollback)
@@ -89,6 +93,7 @@ def test_upstreams_own_tests_run_as_the_tree_declares_them_and_one_that_fails_is
     assert all(one["verdict"] == "pass" for one in result["checks"] if one["name"] != "upstream-tests")
 
 
+@pytest.mark.needs(*BUILDING)
 def test_a_test_that_the_tree_does_not_have_is_said_and_none_at_all_is_inconclusive(tmp_path: Path) -> None:
     scripted_fork(tmp_path / "fork", plain=Behaviour(), asserting=Behaviour(), rollback=None)
     outcome = gate(tmp_path, "--upstream-tests", "--format", "json")

@@ -62,7 +62,7 @@ def home_files() -> list[Path]:
     return [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file()]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+@pytest.mark.needs("systemd-analyze")
 def test_units_are_checked_by_systemd_itself(desk: Path) -> None:
     document = made(desk, "systemd", "--at", "4:05")
     assert document["check"] == {"validator": "systemd-analyze verify", "result": "passed", "detail": ""}
@@ -115,9 +115,8 @@ def test_a_crontab_keeps_its_other_lines_and_has_ours_once(desk: Path, bare_path
     assert said.splitlines()[-2:] == ["--map", str(desk / "upstream-map.toml")]
 
 
+@pytest.mark.needs("crontab")
 def test_cron_checks_its_own_line(desk: Path) -> None:
-    if shutil.which("crontab") is None:
-        pytest.skip("cron is not installed")
     assert made(desk, "cron")["check"]["validator"] == "crontab -n"
 
 

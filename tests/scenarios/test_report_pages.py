@@ -83,7 +83,7 @@ def test_without_a_browser_ci_fails_and_a_desk_skips(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CI", ci)
-    with pytest.raises(end, match="apt-get install chromium"), browser(tmp_path):
+    with pytest.raises(end, match="not installed: chromium, chromedriver"), browser(tmp_path):
         pass
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+
+from tests.support.programs import need
 
 PHONE, DESKTOP = (390, 844), (1440, 900)
 _FLAGS = (
@@ -25,12 +26,8 @@ _LOOK = Path(__file__).with_name("browser_look.js").read_text(encoding="utf-8")
 @contextlib.contextmanager
 def browser(folder: Path) -> Iterator[webdriver.Chrome]:
     """Chromium with an empty profile in `folder`. Skips the test where there is none; in CI that is a failure."""
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        what = "no chromium: apt-get install chromium chromium-driver"
-        if os.environ.get("CI") == "true":
-            pytest.fail(what)
-        pytest.skip(what)
+    need("chromium", "chromedriver")
+    program, driver = shutil.which("chromium") or "", shutil.which("chromedriver") or ""
     options = Options()
     options.binary_location = program
     for flag in (*_FLAGS, f"--user-data-dir={folder / 'profile'}"):

@@ -3,9 +3,12 @@
 import subprocess
 from pathlib import Path
 
+from tests.support.programs import need
+
 
 def make_key(folder: Path, name: str) -> Path:
     """A new key without passphrase; its public half lies beside it."""
+    need("ssh-keygen")
     folder.mkdir(parents=True, exist_ok=True)
     key = folder / name
     subprocess.run(

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -116,14 +115,16 @@ def test_every_exit_status_is_there_and_in_the_help() -> None:
     assert next(code for code in ExitCode if code == 3) is ExitCode.COULD_NOT
 
 
+@pytest.mark.needs("groff")
 def test_a_man_page_for_each_command_without_a_warning(tmp_path: Path) -> None:
     written = write_pages(tmp_path / "man", date="2026-09-01")
     assert {path.name for path in written} == {f"{page.name.replace(' ', '-')}.1" for page in COMMANDS}
-    groff = shutil.which("groff")
-    if groff is None:
-        pytest.skip("groff is not installed")
     done = subprocess.run(
-        [groff, "-man", "-ww", "-z", "-K", "utf8", *written], capture_output=True, text=True, check=False, timeout=60
+        ["groff", "-man", "-ww", "-z", "-K", "utf8", *written],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
 
