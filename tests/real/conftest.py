@@ -15,6 +15,7 @@ from forkguard.adapters import archive_members, archives, snapshots
 from forkguard.adapters.archives import ArchiveCache
 from forkguard.adapters.snapshots import NEWER, OLDER
 from tests.support import real_sources as shapes
+from tests.support.programs import BUILDING, need
 from tests.support.real_sources import RealSources, make_real_sources
 
 CACHE = platformdirs.user_cache_path("forkguard", appauthor=False)
@@ -69,6 +70,7 @@ def real_fork(real_sources: RealSources, tmp_path: Path) -> Path:
 @pytest.fixture
 def build_turn() -> Iterator[None]:
     """One test at a time builds, whatever the number of workers: the second tree profits from the first's cache."""
+    need(*BUILDING)
     CACHE.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(CACHE / "test-builds.lock", timeout=3000):
         yield
