@@ -5,6 +5,7 @@ import hashlib
 import importlib
 import os
 import traceback
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -92,8 +93,11 @@ class NightWork:
         )
 
     def fetch(self, night: str) -> Fetched:
-        """Bring upstream into the fork's refs of forkguard's own."""
-        return self.fetcher(night).fetch(self.project.fork.commit)
+        """Bring upstream into the fork's refs of forkguard's own; maps of one fork, with one cache, take turns."""
+        fork, wait = self.project.fork_repo.git_dir, self.settings.fetch_timeout
+        lock = self.project.cache / "worktrees" / f"fetch-{zlib.crc32(os.fsencode(fork)):08x}.lock"
+        with locked(lock, purpose=f"forkguard nightly --map {self.project.map_path}, fetching", wait=wait):
+            return self.fetcher(night).fetch(self.project.fork.commit)
 
     def choose(self, fetched: Fetched, when: datetime) -> Side:
         """The commit to look at."""

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from forkguard.core.replay import StackPatch
 from forkguard.ports import PatchsetStore
 from forkguard.workflows import nightly_looks
 from forkguard.workflows.replay import read_patches
+from tests.support.commands import forkguard
 from tests.support.nights import Nights, detail, outcomes
 from tests.support.repos import frozen_environment
 from tests.support.small_disk import fill, small_disk
@@ -85,6 +88,21 @@ def test_a_fetch_that_hangs_is_ended_with_its_children(
     pid = int((tmp_path / "pid").read_text())
     assert not Path(f"/proc/{pid}").exists()
     assert night["steps"][0]["hint"].startswith("the next night goes on")
+
+
+def test_nights_of_two_maps_do_not_fetch_into_one_fork_at_once(nights: Nights, tmp_path: Path) -> None:
+    """Each removes locks that a killed git left on these refs, and would remove the other's."""
+    other = tmp_path / "other desk"
+    shutil.copytree(nights.desk, other)
+    nights.settings("build = false\nfetch_timeout = 0.2")
+    fork = zlib.crc32(os.fsencode((nights.fork.path / ".git").resolve()))
+    lock = tmp_path / "cache" / "worktrees" / f"fetch-{fork:08x}.lock"
+    with locked(lock, purpose="forkguard nightly --map other, fetching"):
+        night = nights.night(status=3)
+    assert detail(night, "fetch").startswith(
+        "another forkguard run is at work: forkguard nightly --map other, fetching"
+    )
+    assert forkguard("nightly", cwd=other).status == 0
 
 
 @pytest.mark.parametrize("free", [0, 12], ids=lambda free: f"{free}k")
