@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from forkguard.core.hunks import FileChange
 from forkguard.core.journal import Journal
+from forkguard.core.names import PullNumber
 from forkguard.core.patchset import FollowUp
 from forkguard.core.porting import Hazards, MissingName, PortReport, PortStatus, Source, Stat, blocking
 from forkguard.ports import Bench
 from forkguard.workflows.closure import find_follow_ups, find_prerequisites, new_follow_ups, open_follow_ups
 from forkguard.workflows.conflict_history import with_history
+from forkguard.workflows.find_change import squash_commit
 from forkguard.workflows.port_tools import PortTools, Replay
 from forkguard.workflows.write_patchset import known_manifest
 
@@ -49,7 +51,11 @@ def port_report(journal: Journal, replay: Replay, status: PortStatus, tools: Por
         conflicts=conflicts,
         worktree=journal.worktree if stopped else None,
         archs=hazards.archs,
-        notes=tuple(note for note in (journal.source.remark, *hazards.notes, *not_looked) if note),
+        notes=tuple(
+            note
+            for note in (journal.source.remark, *_not_there_yet(journal, tools), *hazards.notes, *not_looked)
+            if note
+        ),
         blocked_by=tuple(finding.id for finding in blocking(hazards)) if applied else (),
     )
 
@@ -75,6 +81,18 @@ def _needed(journal: Journal, replay: Replay, tools: PortTools) -> tuple[Missing
     )
     known = {name.symbol for name in found}
     return (*found, *(name for name in replay.missing if name.symbol not in known))
+
+
+def _not_there_yet(journal: Journal, tools: PortTools) -> tuple[str, ...]:
+    """The requests declared to come first, as far as neither the stack nor the fork's history names them."""
+    manifest = known_manifest(journal.source, tools)
+    stack = {entry.name for entry in tools.patchsets.order()}
+    return tuple(
+        f"#{item.pull} comes first, and neither the stack nor the fork's history names it: {item.why}"
+        for item in (manifest.prerequisites if manifest else ())
+        if item.pull and item.commit is None and str(item.pull) not in stack
+        if squash_commit(PullNumber(item.pull), tools.fork, journal.onto) is None
+    )
 
 
 def _follow_ups(journal: Journal, tools: PortTools) -> tuple[tuple[FollowUp, ...], tuple[str, ...]]:

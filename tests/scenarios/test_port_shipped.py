@@ -53,10 +53,25 @@ def test_its_follow_ups_are_told_before_anything_is_written(desk: Desk) -> None:
     assert not (desk.path / "patchsets").exists()
 
 
-def test_its_prerequisites_come_along(desk: Desk) -> None:
-    desk.json("port", "29085", status=0)
+def test_its_prerequisites_come_along_and_are_told_where_they_are_not_there(desk: Desk) -> None:
+    document = desk.json("port", "29085", status=0)
 
-    assert manifest_of(desk.path, "29085")["prerequisites"] == manifest_of(ROOT, "29085")["prerequisites"]
+    shipped = manifest_of(ROOT, "29085")["prerequisites"]
+    assert manifest_of(desk.path, "29085")["prerequisites"] == shipped
+    told = f"#27383 comes first, and neither the stack nor the fork's history names it: {shipped[0]['why']}"
+    assert told in document["notes"]
+
+
+@pytest.mark.parametrize("by", ["stack", "history"])
+def test_prerequisites_that_are_there_are_not_told(by: str, desk: Desk, history: MiniHistory) -> None:
+    desk.json("port", "27383", status=0)
+    if by == "history":
+        history.fork.git("merge", "-q", "forkguard/27383")
+        (desk.path / "patchsets/series").unlink()
+
+    document = desk.json("port", "29085", status=0)
+
+    assert not any("comes first" in note for note in document["notes"])
 
 
 def test_the_same_port_again_writes_the_same_manifest(desk: Desk) -> None:
