@@ -4,6 +4,7 @@ An archive is never unpacked to disk: its members go straight into a git history
 that no link, owner, mode or file name of a stranger's archive ever meets the file system.
 """
 
+import shlex
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,7 +46,9 @@ def members(archive: Path) -> Iterator[SourceFile]:
             yield from _checked(tar, archive)
     except (tarfile.TarError, EOFError, OSError) as error:
         raise CouldNotWork(
-            f"this source archive cannot be read: {error}", where=str(archive), hint=f"rm {archive}  and run it again"
+            f"this source archive cannot be read: {error}",
+            where=str(archive),
+            hint=f"rm {shlex.quote(str(archive))}  and run it again",
         ) from error
 
 
@@ -87,5 +90,5 @@ def _refused(archive: Path, name: str, reason: str) -> CouldNotWork:
     return CouldNotWork(
         f"this source archive is refused for its member {name!r}: {reason}",
         where=str(archive),
-        hint=f"rm {archive}  and run it again",
+        hint=f"rm {shlex.quote(str(archive))}  and run it again",
     )

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -268,7 +269,7 @@ def _failure(what: str, tree: Path, status: int) -> CouldNotWork:
         error = first_error(lines)
     if error is None:
         ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        return CouldNotWork(f"{what}: it {ended}", where=str(log), hint=f"less {log}")
+        return CouldNotWork(f"{what}: it {ended}", where=str(log), hint=f"less {shlex.quote(str(log))}")
     if not error.path:
         return CouldNotWork(f"{what}: {error.text}", where=str(log), hint=_next_step(error, tree))
     told = f"{what}: {error.text}\n  target: {error.target}\n  log:   {log}"
@@ -290,5 +291,5 @@ def _next_step(error: BuildError, tree: Path) -> str:
     if "Killed" in error.text:
         return "forkguard build --jobs 1  (the compiler ran out of memory)"
     if "unknown target" in error.text:
-        return f"ninja -C {tree / BUILD} -t targets all  lists the targets"
-    return f"less {tree / LOG}"
+        return f"ninja -C {shlex.quote(str(tree / BUILD))} -t targets all  lists the targets"
+    return f"less {shlex.quote(str(tree / LOG))}"

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -163,7 +164,7 @@ class TreeStore:
                 repo.run("worktree", "remove", "--force", "--force", str(sources), cwd=repo.git_dir)
         shutil.rmtree(tree, ignore_errors=True)
         if tree.exists():
-            raise CouldNotWork("cannot remove this tree", where=str(tree), hint=f"rm -r {tree}")
+            raise CouldNotWork("cannot remove this tree", where=str(tree), hint=f"rm -r {shlex.quote(str(tree))}")
 
 
 def _without_filters(repo: GitRepository) -> list[str]:

@@ -1,6 +1,7 @@
 """ctest and the test programs of a built tree: what is declared, and one run of it, bounded in time and log."""
 
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,7 +36,7 @@ class UpstreamPrograms:
         except ValueError as error:
             raise CouldNotWork(
                 f"ctest's list of tests cannot be read: {error}", where=str(tree / BUILD),
-                hint=f"ctest --test-dir {tree / BUILD} --show-only",
+                hint=f"ctest --test-dir {shlex.quote(str(tree / BUILD))} --show-only",
             ) from error  # fmt: skip
 
     def run(self, planned: PlannedTest, *, logs: Path) -> UpstreamRun:

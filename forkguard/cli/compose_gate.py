@@ -1,6 +1,7 @@
 """Wiring of the gate: models, servers, the receipt's folder, and drift as a witness."""
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -207,7 +208,7 @@ def drift_suspects(project: Project, arch: str, *, today: date) -> tuple[Suspect
 def _suspect(finding: Finding, logs: tuple[str, ...]) -> Suspect:
     commit = finding.upstream.commit if finding.upstream is not None else None
     place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
-    show = f"forkguard drift --arch {finding.arch}"
+    show = f"forkguard drift --arch {shlex.quote(finding.arch)}"
     return Suspect(
         finding.id,
         finding.title,

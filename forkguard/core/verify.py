@@ -1,5 +1,6 @@
 """Is this exact binary covered? Receipts and what is there now in, a decision with its reason out."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -93,7 +94,7 @@ class Question:
 
     def gate_of(self, arch: str) -> str:
         """The same, for `arch` where the question names none."""
-        return f"forkguard gate --arch {self.arch or arch} --binary {self.binary}"
+        return f"forkguard gate --arch {shlex.quote(self.arch or arch)} --binary {shlex.quote(self.binary)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,13 +313,13 @@ def _next(report: GateReport, receipt: str | None) -> list[str]:
     if commands:
         return [f"next: {' && '.join(commands)}"]
     if reason.name in (CheckName.PERFORMANCE, CheckName.QUALITY):
-        return [f"next: forkguard drift --arch {report.settings.arch}"]
+        return [f"next: forkguard drift --arch {shlex.quote(report.settings.arch)}"]
     if reason.kind == Difference.BATCH_SHAPE and reason.verdict is Verdict.FAIL and reason.culprit is None:
-        return [f"next: forkguard gate --arch {report.settings.arch} --upstream"]
+        return [f"next: forkguard gate --arch {shlex.quote(report.settings.arch)} --upstream"]
     log = next((log for one in reason.evidence if (log := _log_of(report, one)) is not None), None)
     if log is not None and receipt is not None:
         return [f"next: less {shlex.quote(str(PurePath(receipt).with_name(log)))}"]
-    return [f"next: forkguard drift --arch {report.settings.arch}"]
+    return [f"next: forkguard drift --arch {shlex.quote(report.settings.arch)}"]
 
 
 def _log_of(report: GateReport, evidence: Mapping[str, object]) -> str | None:

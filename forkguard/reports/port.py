@@ -273,7 +273,7 @@ def _next(report: PortReport) -> list[str]:
         ]
     if report.status is PortStatus.ALREADY_PRESENT:
         return ["forkguard stack list          what the fork carries"]
-    archs = "".join(f" --arch {arch}" for arch in report.archs)
+    archs = "".join(f" --arch {shlex.quote(arch)}" for arch in report.archs)
     branch = report.branch or ""
     lines = [f"git -C {where} log -p {shlex.quote(report.fork_ref)}..{branch}"]
     if archs:

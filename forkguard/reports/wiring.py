@@ -1,6 +1,7 @@
 """The wiring matrix as JSON (`forkguard/wiring@1`), text and Markdown."""
 
 import json
+import shlex
 import textwrap
 from collections.abc import Iterator
 from string import ascii_uppercase
@@ -168,7 +169,7 @@ def _sign(cell: Cell) -> str:
 
 def _next(differing: list[WiringRow]) -> Iterator[Text]:
     if differing:
-        archs = " ".join(f"--arch {row.name}" for row in differing[:3])
+        archs = " ".join(f"--arch {shlex.quote(row.name)}" for row in differing[:3])
         yield Text("Next", style="bold")
         yield Text(f"  forkguard drift {archs}    says who brought what differs, and how to mend it")
 

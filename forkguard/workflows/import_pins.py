@@ -1,5 +1,6 @@
 """`forkguard stack import --pins`: each request of a list becomes a patchset, on top of those before it."""
 
+import shlex
 from dataclasses import replace
 
 from forkguard.core.findings import Side
@@ -76,7 +77,7 @@ def _ported(report: PortReport, *, pin: Pin, onto: Side, head: CommitHash | None
     status = PinStatus(report.status.value)
     hint = ""
     if status is PinStatus.CONFLICT and not report.dry_run:
-        hint = f"forkguard port {pin.pull} --fork-ref {onto.ref}  to resolve it, then import again"
+        hint = f"forkguard port {pin.pull} --fork-ref {shlex.quote(onto.ref)}  to resolve it, then import again"
     elif status is PinStatus.BLOCKED:
         hint = "--force  takes it all the same"
     why = "; ".join(note for note in report.notes if note != NO_ARCH)

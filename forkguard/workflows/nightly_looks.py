@@ -208,7 +208,7 @@ def drift_command(report: DriftReport) -> str:
     """What to type to see the worst of it: the person's own remote may not have been fetched as far."""
     worst = next((one.arch for one in report.findings if one.counts(strict=False)), None)
     name = worst or next(arch.name for arch in report.archs if arch.status is ArchStatus.ABSENT)
-    return f"forkguard drift --arch {name} --upstream-ref {report.upstream.commit[:12]}"
+    return f"forkguard drift --arch {shlex.quote(name)} --upstream-ref {report.upstream.commit[:12]}"
 
 
 def replay(means: NightMeans, draft: Draft) -> StepEnd:

@@ -103,7 +103,7 @@ def _check_pin(source: Source, manifest: Manifest | None, options: PortOptions) 
         raise UsageProblem(
             f"the head of {source.label} moved: {pinned[:10]} was pinned, now it is {source.head[:10]}",
             where=f"patchsets/{source.patchset}/patchset.toml",
-            hint=f"forkguard port {source.word} --follow  takes the new one",
+            hint=f"forkguard port {shlex.quote(source.word)} --follow  takes the new one",
         )
 
 
@@ -174,7 +174,7 @@ def _check_same_fork(journal: Journal, tools: PortTools) -> None:
         raise UsageProblem(
             f"the port of {journal.source.label} in progress is in another fork",
             where=journal.fork,
-            hint=f"forkguard port --continue --fork {journal.fork}   (or --abort)",
+            hint=f"forkguard port --continue --fork {shlex.quote(journal.fork)}   (or --abort)",
         )
 
 

@@ -154,7 +154,7 @@ def _in_progress(tools: ResolveTools, *, word: str) -> ReplayJournal:
         raise UsageProblem(
             "the replay in progress is of another fork",
             where=journal.fork,
-            hint=f"{VERB} --{word} --fork {journal.fork}",
+            hint=f"{VERB} --{word} --fork {shlex.quote(journal.fork)}",
         )
     return journal
 

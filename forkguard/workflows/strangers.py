@@ -1,5 +1,6 @@
 """Looking at a stranger's change before it is applied."""
 
+import shlex
 from collections.abc import Collection, Sequence
 
 from forkguard.core.hunks import FileChange
@@ -32,7 +33,7 @@ def check_change(
         raise CouldNotWork(
             f"the change was not applied, since nobody allowed this: {'; '.join(one.said for one in wanted)}",
             where=source.where,
-            hint=f"look at it; if it is wanted: forkguard port {source.word} {flags}",
+            hint=f"look at it; if it is wanted: forkguard port {shlex.quote(source.word)} {flags}",
         )
     return tuple(one.said for one in found)
 
