@@ -84,6 +84,9 @@ def _unit(unit: Unit) -> Occurrence | None:
         return _whole(unit, What.DEFINE, (name,), name=name)
     if type_body(node) is not None:
         return _whole(unit, What.TYPE, (*scope, *_head(node, unit.source))) if unit.symbol else None
+    enum = node if node.type == "enum_specifier" else node.child_by_field_name("type")
+    if enum is not None and enum.type == "enum_specifier" and enum.child_by_field_name("body") is not None:
+        return _whole(unit, What.TYPE, (*scope, "enum")) if unit.symbol else None
     if node.type == "field_declaration" and unit.symbol:
         return _whole(unit, What.MEMBER, (*scope, *tokens_of(unit.text)))
     initialized = any(child.type == "init_declarator" for child in node.named_children)

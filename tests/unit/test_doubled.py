@@ -184,6 +184,8 @@ ENTRY = '    { X, "x" },\n'
         (("the_end", "#define LIMIT 3\n"), (SPACE, "#define LIMIT 3\n"), "define", True),
         (("the_end", "#define LIMIT 4\n"), (SPACE, "#define LIMIT 3\n"), "define", False),
         (("the_end", "struct box {\n    int a;\n};\n"), (SPACE, "struct box {\n    int a;\n};\n"), "type", True),
+        (("the_end", "enum more {\n    FIVE,\n};\n"), (SPACE, "enum more {\n    FIVE,\n    SIX,\n};\n"), "type",
+         False),
         (("the_end", "static int seen = 1;\n"), (SPACE, "static int seen = 2;\n"), "variable", False),
         (("cur = ffn(cur);", "        if (a) {\n            go(1);\n        }\n"),
          ("for (int il", "        if (a) {\n            go(1);\n        }\n"), "statement", False),
