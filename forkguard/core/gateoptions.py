@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from forkguard.core.determinism import NEAR_TIE_NATS
 from forkguard.core.gate import DEFAULT_CHECKS, CheckName, GateSettings, Policy
+from forkguard.core.gateplan import arm_word
 from forkguard.core.map_models import DraftTable, GateTable, UpstreamMap
 from forkguard.core.server_flags import gates_own, needs_file
 from forkguard.errors import UsageProblem
@@ -80,7 +81,7 @@ def _named(values: Sequence[_Value], word: Callable[[_Value], str], *, what: str
     if len(values) < 2:
         return dict.fromkeys(("",), values[0]) if values else {}
     named = {word(value): value for value in values}
-    if len(named) < len(values):
+    if len({arm_word(name) for name in named}) < len(values):
         raise UsageProblem(
             f"two {what} files have the same name", hint=f"rename one: arms are called after their {what}s"
         )

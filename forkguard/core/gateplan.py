@@ -49,9 +49,18 @@ def arm_name(width: int, slots: int, *, draft: str = "", target: str = "") -> st
     return _on_target(target, name, side=Side.FORK)
 
 
+def arm_word(name: str) -> str:
+    """A model file's name as it is written in the names of arms, which name logs too.
+
+    >>> arm_word("big one")
+    'big_one'
+    """
+    return _UNSAFE.sub("_", name)
+
+
 def _on_target(target: str, name: str, *, side: Side) -> str:
     prefix = "upstream-" if side is Side.UPSTREAM else ""
-    return f"{prefix}target-{_UNSAFE.sub('_', target)}-{name}" if target else f"{prefix}{name}"
+    return f"{prefix}target-{arm_word(target)}-{name}" if target else f"{prefix}{name}"
 
 
 def _of_one_side(
@@ -82,7 +91,7 @@ def plan_asserts(plans: Sequence[ArmPlan]) -> tuple[ArmPlan, ...]:
 
 
 def _draft_word(draft: str) -> str:
-    return f"draft-{_UNSAFE.sub('_', draft)}" if draft else "draft"
+    return f"draft-{arm_word(draft)}" if draft else "draft"
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,8 +183,10 @@ def test_args_that_the_gate_gives_itself_are_wrong_use_and_no_value_is_told(word
     assert "s3cret" not in caught.value.what + caught.value.hint
 
 
-def test_two_files_of_one_name_are_refused() -> None:
-    text = MAP.replace('target = "a.gguf" }', 'target = "t.gguf", targets = ["o/t.gguf"], draft = "a.gguf" }')
+@pytest.mark.parametrize(("one", "other"), [("t", "o/t"), ("t 1", "t_1")])
+def test_two_files_of_one_name_are_refused(one: str, other: str) -> None:
+    files = f'target = "{one}.gguf", targets = ["{other}.gguf"], draft = "a.gguf" }}'
+    text = MAP.replace('target = "a.gguf" }', files)
     with pytest.raises(UsageProblem, match="two target files have the same name"):
         named_targets(gate_table(parse_map(text, name="m"), "otter"))
 
