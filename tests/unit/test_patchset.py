@@ -21,7 +21,7 @@ from forkguard.core.patchset import (
     parse_series,
     series_with,
 )
-from forkguard.core.stack import read_patch
+from forkguard.core.stack import PatchInfo, read_patch
 from forkguard.errors import UsageProblem
 
 WHOLE = """\
@@ -151,6 +151,13 @@ def test_fields_of_a_merged_change_are_read_back() -> None:
         ("Origin", "upstream, commit:ab"), ("Forwarded", "not-needed"), ("Applied-Upstream", "commit:ab"),
     )  # fmt: skip
     assert (found.subject, found.files, found.added, found.removed, found.problem) == ("x", ("a",), 2, 1, "")
+
+
+def test_a_patch_that_cannot_be_read_has_a_problem_and_no_size() -> None:
+    assert read_patch("a.patch", None) == PatchInfo("a.patch", "", (), 0, 0, problem="the file is missing")
+    broken = read_patch("a.patch", b"Subject: x\n\ndiff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n")
+    assert (broken.subject, broken.files, broken.added, broken.removed) == ("", (), 0, 0)
+    assert broken.problem.startswith("this is no patch: ")
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])

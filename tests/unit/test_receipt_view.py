@@ -54,6 +54,9 @@ def test_the_first_difference_is_found_on_both_sides() -> None:
     assert context is not None
     assert (context.shared, context.expected, context.got) == ((417, 418, 419), (420, 421, 422), (777, 778, 779))
     assert context.got_text.startswith(" and something else")
+    whole = difference_at(receipt, evidence, around=10_000)
+    assert whole is not None
+    assert (whole.shared[:2], len(whole.shared)) == ((400, 401), whole.place)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ GREEN, RED, COULD_NOT = NightVerdict.GREEN, NightVerdict.RED, NightVerdict.COULD
         ([night(9, RED)], ""),
         ([night(10, COULD_NOT), night(9, GREEN)], ""),
         ([night(8, GREEN)], "the last answer is of 2026-09-08T03:00:00Z, 48 hours ago"),
+        ([night(7, GREEN, hour=4)], "the last answer is of 2026-09-07T04:00:00Z, 71 hours ago"),
+        ([night(7, GREEN)], "the last answer is of 2026-09-07T03:00:00Z, 3 days ago"),
         ([night(10, COULD_NOT), night(1, RED)], "the last answer is of 2026-09-01T03:00:00Z, 9 days ago"),
         ([night(11, GREEN)], "the last answer is of the future (2026-09-11T03:00:00Z): a clock is wrong"),
     ],
