@@ -1,6 +1,7 @@
 """A self-test of the gate and a bisection of the stack, as JSON and as text."""
 
 import json
+import shlex
 from collections.abc import Sequence
 
 from forkguard.core.findings import Side
@@ -71,10 +72,14 @@ def self_test_text(report: SelfTestReport) -> str:
         lines += ["", *_table(rows), ""]
         lines += [f"  {trial.mutation.name}: {trial.reason}" for trial in report.trials if trial.reason]
     lines += [_verdict(report)]
-    failed = next((trial for trial in report.trials if trial.outcome.failed and trial.gated is not None), None)
-    if failed is not None and failed.gated is not None:
-        lines += [f"next: read {failed.gated.receipt}"]
+    failed = [trial.gated for trial in report.trials if trial.outcome.failed and trial.gated is not None]
+    unsure = [gated for gated in report.controls if gated.verdict is not Verdict.PASS]
+    lines += [f"next: {_reading(gated)}" for gated in (*failed, *unsure)[:1]]
     return _lines(lines)
+
+
+def _reading(gated: Gated) -> str:
+    return f"less {shlex.quote(gated.receipt)}"
 
 
 def _row(trial: Trial) -> tuple[str, ...]:
@@ -161,11 +166,10 @@ def _answer(report: BisectReport) -> list[str]:
     if answer.result is BisectResult.TIP_GREEN:
         return ["the whole stack passes: no patchset makes the gate red"]
     if answer.result is BisectResult.BASE_RED:
-        return ["the base is red by itself: it is upstream's, and no patchset brought it"]
+        return ["the base is red by itself: it is upstream's, and no patchset brought it", *_look(report, 0)]
     if answer.result is BisectResult.INCONCLUSIVE:
-        return [
-            f"no answer: the gate of {'the base' if answer.skipped == (0,) else 'the whole stack'} has no verdict"
-        ]
+        what = "the base" if answer.skipped == (0,) else "the whole stack"
+        return [f"no answer: the gate of {what} has no verdict", *_look(report, *answer.skipped)]
     red = report.run(answer.first_red)
     said = red.gated.said if red is not None and red.gated is not None else ""
     low = answer.last_green or 0
@@ -178,6 +182,13 @@ def _answer(report: BisectReport) -> list[str]:
     names = report.suspects if answer.result is BisectResult.FOUND else ()
     receipt = [f"receipt: {red.gated.receipt}"] if red is not None and red.gated is not None else []
     return [*lines, *receipt, *(f"next: forkguard stack show {name}" for name in names)]
+
+
+def _look(report: BisectReport, *places: int) -> list[str]:
+    """The receipt of the first of these states that was gated, as what to read next; where none was, doctor."""
+    runs = (report.run(at) for at in places)
+    read = [_reading(run.gated) for run in runs if run is not None and run.gated is not None]
+    return [f"next: {(*read, 'forkguard doctor')[0]}"]
 
 
 def _strange(report: BisectReport, at: int) -> str:

@@ -107,7 +107,23 @@ def test_a_base_that_is_red_is_upstreams(queue: Queue) -> None:
     carry(queue, "fine")
     report, gate = bisected(queue, lambda _: ABORT)
     assert (report.answer.result, len(gate.asked)) == (BisectResult.BASE_RED, 2)
-    assert "the base is red by itself: it is upstream's" in bisect_text(report)
+    assert bisect_text(report).splitlines()[-2:] == [
+        "the base is red by itself: it is upstream's, and no patchset brought it", "next: less receipt-2",
+    ]  # fmt: skip
+
+
+def test_a_stack_without_a_verdict_says_what_to_look_at(queue: Queue) -> None:
+    carry(queue, "fine", "idle")
+    report, _ = bisected(queue)
+    assert bisect_text(report).splitlines()[-2:] == [
+        "no answer: the gate of the whole stack has no verdict", "next: less receipt-1",
+    ]  # fmt: skip
+
+
+def test_a_stack_that_does_not_build_says_what_to_look_at(queue: Queue) -> None:
+    carry(queue, "fine", "no build")
+    report, _ = bisected(queue)
+    assert bisect_text(report).endswith("next: forkguard doctor\n")
 
 
 def test_states_that_do_not_build_or_draft_nothing_are_left_out(queue: Queue) -> None:

@@ -94,6 +94,7 @@ def test_a_self_test_passes_only_where_the_gate_was_red_often_enough_and_let_not
 def test_a_tree_that_does_not_pass_shows_nothing() -> None:
     red = report([CAUGHT] * 13, control=Gated(Verdict.FAIL, "crash: abort", "a.json"))
     assert red.verdict is Verdict.INCONCLUSIVE
+    assert self_test_text(red).splitlines()[-1] == "next: less a.json"
 
 
 def test_what_does_not_run_is_told_with_its_reason() -> None:
