@@ -165,5 +165,5 @@ def _later(night: Night) -> Iterator[Need]:
     for pin in night.pins:
         if pin.head is not None and pin.head != pin.pinned:
             told = f"{pin.patchset} is pinned to an older head of #{pin.pr}, which is {pin.state}: {pin.why}"
-            follow = "" if pin.state == "merged" else " --follow"
-            yield Need(told, f"forkguard port {pin.pr}{follow}", ("patchset", pin.patchset), urgent=False)
+            flag = "" if pin.state == "merged" else " --follow"
+            yield Need(told, f"forkguard port {pin.pr}{flag}", ("patchset", pin.patchset), urgent=False)

@@ -1,8 +1,8 @@
 """Edits that a commit made to several statements alike."""
 
 from forkguard.core.names import CommitHash, TreePath
+from forkguard.core.pieces import tokens_of
 from forkguard.core.siblings import Edit, shape_of, sibling_edits
-from forkguard.core.syntax import tokens_of
 
 ONE, TWO = CommitHash("a" * 40), CommitHash("b" * 40)
 HEAD = "diff --git a/x.cpp b/x.cpp\nindex 1..2 100644\n--- a/x.cpp\n+++ b/x.cpp\n@@ -1,2 +1,2 @@ void f() {\n"
