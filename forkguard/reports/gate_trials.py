@@ -169,7 +169,7 @@ def _answer(report: BisectReport) -> list[str]:
         return ["the base is red by itself: it is upstream's, and no patchset brought it", *_look(report, 0)]
     if answer.result is BisectResult.INCONCLUSIVE:
         what = "the base" if answer.skipped == (0,) else "the whole stack"
-        return [f"no answer: the gate of {what} has no verdict", *_look(report, *answer.skipped)]
+        return [f"no answer: the gate of {what} has no verdict", *_look(report, answer.skipped[0])]
     red = report.run(answer.first_red)
     said = red.gated.said if red is not None and red.gated is not None else ""
     low = answer.last_green or 0
@@ -184,11 +184,10 @@ def _answer(report: BisectReport) -> list[str]:
     return [*lines, *receipt, *(f"next: forkguard stack show {name}" for name in names)]
 
 
-def _look(report: BisectReport, *places: int) -> list[str]:
-    """The receipt of the first of these states that was gated, as what to read next; where none was, doctor."""
-    runs = (report.run(at) for at in places)
-    read = [_reading(run.gated) for run in runs if run is not None and run.gated is not None]
-    return [f"next: {(*read, 'forkguard doctor')[0]}"]
+def _look(report: BisectReport, at: int) -> list[str]:
+    """The receipt of a state, as what to read next."""
+    run = report.run(at)
+    return [f"next: {_reading(run.gated)}"] if run is not None and run.gated is not None else []
 
 
 def _strange(report: BisectReport, at: int) -> str:

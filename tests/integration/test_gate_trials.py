@@ -120,12 +120,6 @@ def test_a_stack_without_a_verdict_says_what_to_look_at(queue: Queue) -> None:
     ]  # fmt: skip
 
 
-def test_a_stack_that_does_not_build_says_what_to_look_at(queue: Queue) -> None:
-    carry(queue, "fine", "no build")
-    report, _ = bisected(queue)
-    assert bisect_text(report).endswith("next: forkguard doctor\n")
-
-
 def test_states_that_do_not_build_or_draft_nothing_are_left_out(queue: Queue) -> None:
     carry(queue, "fine", "no build", "idle", "wrong later")
     report, _ = bisected(queue)
