@@ -116,7 +116,14 @@ def _matched(upstream: Sequence[Key], fork: Sequence[Key]) -> dict[int, int]:
 def _aligned(upstream: Sequence[Key], fork: Sequence[Key], keys: AbstractSet[Key]) -> dict[int, int]:
     """The pairs of these keys in the runs of pieces that both sides share."""
     runs = SequenceMatcher(None, upstream, fork, autojunk=False).get_matching_blocks()
-    return {run.a + i: run.b + i for run in runs for i in range(run.size) if upstream[run.a + i] in keys}
+    pairs = {run.a + i: run.b + i for run in runs for i in range(run.size) if upstream[run.a + i] in keys}
+    for i, key in enumerate(upstream):
+        behind = i + 1
+        while behind < len(upstream) and behind not in pairs and upstream[behind] in keys:
+            behind += 1
+        if i not in pairs and behind in pairs and upstream[behind] == key:
+            pairs[i] = pairs.pop(behind)  # of equal neighbours the later is the new one, as git blame has it
+    return pairs
 
 
 # -- the fork's own names ------------------------------------------------------------------------------

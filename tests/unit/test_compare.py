@@ -129,6 +129,14 @@ def test_of_two_equal_lines_the_one_whose_surroundings_differ_is_missing() -> No
     assert result.matched == {i: i for i in (0, 1, 2, 4, 5, 6)}
 
 
+def test_of_two_equal_neighbours_the_later_one_is_missing_as_git_blame_tells_it() -> None:
+    after = ["one(cur);", "two(cur);", "three(cur);"]
+    result = sides(upstream=["x();", "x();", *after], fork=["x();", *after], base=["x();", *after])
+    assert [one.piece.line for one in result.missing] == [4]
+    pair = sides(upstream=["x();", "y();", "x();", "y();", *after], fork=["x();", "y();", *after], base=after)
+    assert [one.piece.line for one in pair.missing] == [5, 6]
+
+
 def test_a_line_that_upstream_dropped_and_the_fork_dropped_too_is_nothing() -> None:
     result = sides(upstream=["a();"], fork=["a();"], base=["a();", "b();"])
     assert (result.missing, result.stale) == ((), ())
