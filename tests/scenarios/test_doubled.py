@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mini_llama import LAYER_INPUT, SINGLE_WRITE, graph_source
+from tests.support.mini_llama import LAYER_INPUT, SINGLE_WRITE, arch_source, graph_source
 from tests.support.nights import Nights
-from tests.support.porting import HERON, Desk, edit, make_desk, outcomes
+from tests.support.porting import ARCH, HERON, Desk, edit, make_desk, outcomes
 from tests.support.repos import MiniHistory
 from tests.support.stacks import Queue, held, new_queue
 
@@ -103,6 +103,29 @@ def test_a_replay_says_which_commit_brought_the_other_one(queue: Queue) -> None:
     assert queue.statuses(done) == [("input", "applies")]
     assert queue.fork.text(HERON, ref=done["tip"]).count("t_layer_inp") == 1
     assert held(queue.desk.json("stack", "replay", status=0))["tip"] == done["tip"]
+
+
+def test_what_git_merges_line_by_line_is_looked_at(queue: Queue) -> None:
+    theirs = heron(before=TAIL, text=LAYER_INPUT).replace("LLM_NORM_RMS, il)", "LLM_NORM_RMS, il + 0)")
+    queue.upstream_commit("heron : layer input (#111)", {HERON: theirs})
+
+    document = held(queue.desk.json("stack", "replay", "--no-bisect", status=1))
+
+    (patch,) = document["stack"]
+    assert (patch["status"], len(patch["troubles"])) == ("conflict", 1)
+    assert "would be there twice" in patch["troubles"][0]["reason"]
+
+
+def test_what_is_joined_is_looked_at(queue: Queue) -> None:
+    other = HELPER.replace("il + 1", "il + 2")
+    queue.patch("more", {ARCH: HELPER + arch_source(rollback=("otter", "heron"))})
+    theirs = arch_source(rollback=("otter", "heronmoe")) + "\n" + other
+    queue.upstream_commit("arch : more (#111)", {ARCH: theirs})
+
+    document = held(queue.desk.json("stack", "replay", "--no-bisect", status=1))
+
+    assert queue.statuses(document) == [("input", "applies"), ("more", "conflict")]
+    assert "this function would be there twice" in document["stack"][1]["troubles"][0]["reason"]
 
 
 def test_what_upstream_has_word_for_word_landed(queue: Queue) -> None:

@@ -212,6 +212,10 @@ def test_kinds(fork: Insertion, upstream: Insertion, what: str, same: bool) -> N
          ("for (int il", "        if (a) {\n            stop(1);\n        }\n")),
         (("case C:", "            return true;\n        case Y:\n"), ("switch (arch) {", ENDING)),
         (("the_end", "int proto(int);\n"), (SPACE, "int proto(int);\n")),
+        (("the_end", f"#ifndef SMALL\n{SLOW}#endif\n"), (SPACE, f"#ifdef SMALL\n{SLOW}#endif\n")),
+        (("the_end", f"#if !defined(SMALL)\n{SLOW}#endif\n"), (SPACE, f"#if defined(SMALL)\n{SLOW}#endif\n")),
+        (("the_end", "template <int N> int f(int a) { return N; }\n"),
+         (SPACE, "template <typename T> int f(int a) { return 1; }\n")),
         (("the_end", "namespace a { int f() { return 1; } }\n"), (SPACE, "namespace b { int f() { return 1; } }\n")),
     ],
 )  # fmt: skip
@@ -268,6 +272,22 @@ def test_a_branch_of_a_chain_for_the_same_condition() -> None:
     first = line_of(base, "one(1);") + 1
     assert (found.what, found.first, found.last) == (What.BRANCH, first, first + 1)
     assert look([("if (last) {", "    own(1);\n    }\n    if (x) {\n")], [("one(1);", upstream)], base=base) == ()
+
+
+def test_a_row_that_is_named_by_its_index() -> None:
+    base = BASE + 'static const char * const WORDS[] = {\n    [A] = "a",\n    [B] = "b",\n    [C] = "c",\n};\n'
+
+    (found,) = look([("[C] =", '    [X] = "x",\n')], [("WORDS[]", '    [X] = "y",\n')], base=base)
+
+    assert (found.what, found.same) == (What.ROW, False)
+
+
+def test_what_shares_its_line_with_something_else_is_not_left_out() -> None:
+    two = "static int one = 1; static int other = 2;\n"
+
+    found = look([("the_end", two)], [(SPACE, two)])
+
+    assert [(each.what, each.same) for each in found] == [(What.VARIABLE, False)]
 
 
 def test_rows_that_stand_in_a_file_by_the_hundred_are_not_compared() -> None:
@@ -369,6 +389,17 @@ def test_marks_tell_where_the_other_one_is_with_marks_above_counted() -> None:
         "this statement would be there twice: upstream brings it here, the fork has it at line 8 (line 3 of its own "
         "file): b"
     )
+
+
+def test_marks_tell_of_a_line_that_is_inside_of_another_mark() -> None:
+    lines = ["a\n", "b\n", "c\n", "d\n", "b\n"]
+    patch = Marking(("fork", "upstream"), "the patch", "upstream", first=True)
+
+    for marking, above in ((PORT, 3), (patch, 1)):
+        shown, places = marked(PATH, lines, [double(2, 3, 1, 1), double(5, 5, 2, 2)], kept=range(5), marking=marking)
+
+        assert places[1].twin == 2 + above
+        assert shown[places[1].twin - 1] == "b\n"
 
 
 def test_marks_in_a_file_with_conflicts_count_the_other_regions() -> None:
