@@ -51,4 +51,6 @@ def test_trailers_join_a_block_of_trailers_only() -> None:
 
     assert ported_message(block, origin=origin, patchset="7").count(b"\n\n") == 1
     assert ported_message(prose, origin=origin, patchset="7").count(b"\n\n") == 2
+    subject = ported_message(b"moe: a subject is no trailer\n", origin=origin, patchset="7")
+    assert subject.startswith(b"moe: a subject is no trailer\n\n(cherry picked")
     assert ported_message(b"", origin=origin, patchset="7").startswith(b"(no message)\n\n")
