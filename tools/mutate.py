@@ -28,7 +28,7 @@ TREE = Path("build/mutants")
 KEPT = Path("build/mutants.json")
 CORE = Path("forkguard/core")
 LONGEST = 60.0
-"""Seconds that the tests for one fault may take without it; the nearest are taken."""
+"""Seconds of processors that the tests for one fault may take without it; the nearest are taken."""
 
 WIDER = """
 integration/test_drift.py integration/test_drift_siblings.py integration/test_fetching.py
@@ -142,6 +142,10 @@ def _reached(tests: Collected, kept: Path) -> dict[str, Reached]:
     return {name: found[name] for name in tests.names if found[name].passed}
 
 
+def _is_wide(file: str) -> bool:
+    return file.removeprefix("tests/") in WIDER.split()
+
+
 def _file(name: str) -> str:
     return name.split("::", maxsplit=1)[0]
 
@@ -157,8 +161,9 @@ def _digest(paths: list[Path]) -> str:
 def _nearest(fault: Fault, reached: dict[str, Reached], *, early: bool) -> list[str]:
     """The tests for a fault, best first: those that call its function, then what else is in their files.
 
-    A file is nearer the more of what it calls is of the fault's module. Of a function that was called `early`, when
-    modules were imported, any test may be the one: those are taken that call most of its module and package.
+    Unit tests come before `WIDER`; a file is nearer the more of what it calls is of the fault's module. Of a function
+    that was called `early`, when modules were imported, any test may be the one: those are taken that call most of
+    its module and package.
     """
     calls: defaultdict[str, Counter[bool]] = defaultdict(Counter)
     package: defaultdict[str, Counter[bool]] = defaultdict(Counter)
@@ -167,7 +172,10 @@ def _nearest(fault: Fault, reached: dict[str, Reached], *, early: bool) -> list[
             calls[_file(name)][function.startswith(f"{fault.source}:")] += 1
             package[_file(name)][function.startswith(f"{fault.source.parent}/")] += 1
     files = {_file(name) for name, told in reached.items() if early or fault.function in told.functions}
-    near = {file: (calls[file][True] / (calls[file].total() or 1), package[file][True]) for file in files}
+    near = {
+        file: (not _is_wide(file), calls[file][True] / (calls[file].total() or 1), package[file][True])
+        for file in files
+    }
     names = [name for name in reached if _file(name) in files]
     names.sort(key=lambda name: (near[_file(name)], fault.function in reached[name].functions), reverse=True)
     if not early:
@@ -182,7 +190,7 @@ def _try_all(faults: list[Fault], tests: Collected, reached: dict[str, Reached],
         if time.monotonic() > until:
             break
         near = _nearest(fault, reached, early=fault.function in tests.early)
-        within = 3 * sum(reached[name].seconds for name in near) + 20
+        within = 10 * sum(reached[name].seconds for name in near) + 60  # a busy machine takes longer
         module = _module(fault.source)
         if near and tests.notice(fault, near, within=within):
             noticed[module] += 1
