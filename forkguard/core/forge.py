@@ -20,6 +20,15 @@ _TAKES = re.compile(
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
 
+def text_of(value: object) -> str:
+    r"""A text of the forge's. Half of a surrogate pair, which JSON can name and no file can hold, becomes U+FFFD.
+
+    >>> text_of("a\ud800b") == "a\ufffdb", text_of(7)
+    (True, '7')
+    """
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 @dataclass(frozen=True, slots=True)
 class PullInfo:
     """One request: `merge` is the commit by which it went in, `heir` a request that it says went in its place."""
@@ -36,7 +45,7 @@ def parse_pull(content: bytes, *, where: str) -> PullInfo:
     """Read what the API answers for `/repos/OWNER/NAME/pulls/N`. Raises `CouldNotWork` for anything else."""
     try:
         found = json.loads(content)
-        number, title, head = int(found["number"]), str(found["title"]), str(found["head"]["sha"])
+        number, title, head = int(found["number"]), text_of(found["title"]), str(found["head"]["sha"])
         merged = bool(found["merged_at"])
         merge = str(found.get("merge_commit_sha") or "")
         is_open = found["state"] == "open"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from forkguard.core.forge import text_of
 from forkguard.core.history import line_key
 from forkguard.core.hunks import FileChange
 from forkguard.core.names import CommitHash, PullNumber, TreePath
@@ -50,7 +51,8 @@ def parse_open_pulls(content: bytes, *, where: str) -> tuple[OpenPull, ...]:
     try:
         rows = json.loads(content)
         found = [
-            OpenPull(PullNumber(int(r["number"])), str(r["title"]), CommitHash(str(r["head"]["sha"]))) for r in rows
+            OpenPull(PullNumber(int(r["number"])), text_of(r["title"]), CommitHash(str(r["head"]["sha"])))
+            for r in rows
         ]
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CouldNotWork(

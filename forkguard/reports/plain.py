@@ -1,4 +1,12 @@
-"""Text from strangers (subjects, file names, URLs) made safe for a terminal, and small words."""
+"""Text from strangers (subjects, file names, URLs) made safe for a terminal and for JSON, and small words."""
+
+import json
+import re
+
+_HALVES = re.compile("[\ud800-\udfff]")
+"""What a byte that is no UTF-8 is in our strings: JSON can name it, and strict readers refuse it."""
+
+_FOREIGN = re.compile(r"[^\x00-\x7e]+")
 
 
 def printable(text: str) -> str:
@@ -8,6 +16,13 @@ def printable(text: str) -> str:
     'a\\ufffd[31mb'
     """
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def json_text(document: object) -> str:
+    """A document as JSON, in ASCII: no terminal control leaves it. Bytes that were no UTF-8 are U+FFFD."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    whole = _HALVES.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _FOREIGN.sub(lambda found: json.dumps(found[0])[1:-1], whole)
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -1,6 +1,5 @@
 """The port report, as JSON (`forkguard/port@1`) and as text that is read in ten seconds."""
 
-import json
 import shlex
 from collections import Counter
 from typing import Any
@@ -9,13 +8,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from forkguard.core.commits import Commit
+from forkguard.core.compile_check import CompileReport
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import Outcome
 from forkguard.core.merges import Conflict, Twice
 from forkguard.core.patchset import FollowUp
 from forkguard.core.porting import AbortReport, HunkReport, MissingName, PortReport, PortStatus
 from forkguard.reports.drift import finding_document
-from forkguard.reports.plain import counted, printable
+from forkguard.reports.plain import counted, json_text, printable
 
 SCHEMA = "forkguard/port@1"
 ABORT_SCHEMA = "forkguard/port-abort@1"
@@ -30,7 +30,7 @@ _MOST_LINES = 8
 
 def port_json(report: PortReport) -> str:
     """The contract `forkguard/port@1`; see `docs/schemas/port.json`."""
-    return json.dumps(port_document(report), indent=2, ensure_ascii=False)
+    return json_text(port_document(report))
 
 
 def port_document(report: PortReport) -> dict[str, Any]:
@@ -51,26 +51,9 @@ def port_document(report: PortReport) -> dict[str, Any]:
         "branch": None if report.dry_run else report.branch,
         "commits": [] if report.dry_run else list(report.commits),
         "patchset": report.patchset,
-        "hunks": [
-            {
-                "path": _clean(hunk.path),
-                "header": _clean(hunk.header),
-                "outcome": hunk.outcome.value,
-                "detail": hunk.detail,
-                "commit": hunk.commit,
-            }
-            for hunk in report.hunks
-        ],
+        "hunks": [_hunk(hunk) for hunk in report.hunks],
         "stat": {"files": report.stat.files, "added": report.stat.added, "removed": report.stat.removed},
-        "prerequisites": [
-            {
-                "symbol": name.symbol,
-                "path": _clean(name.path),
-                "commit": name.commit.id if name.commit else None,
-                "pr": name.commit.pull if name.commit else None,
-            }
-            for name in report.missing
-        ],
+        "prerequisites": [_prerequisite(name) for name in report.missing],
         "follow_ups": [{"pr": item.pull, "commit": item.commit, "why": item.why} for item in report.follow_ups],
         "hazards": [finding_document(finding) for finding in report.hazards],
         "archs": list(report.archs),
@@ -78,25 +61,48 @@ def port_document(report: PortReport) -> dict[str, Any]:
         "worktree": report.worktree,
         "blocked_by": list(report.blocked_by),
         "dry_run": report.dry_run,
-        "compiled": {
-            "checked": [_clean(path) for path in report.compiled.checked],
-            "failed": [{"path": _clean(path), "text": _clean(text)} for path, text in report.compiled.failed],
-            "note": report.compiled.note,
-        },
+        "compiled": _compiled(report.compiled),
         "before": [port_document(one) for one in report.before],
         "notes": list(report.notes),
     }
 
 
+def _hunk(hunk: HunkReport) -> dict[str, Any]:
+    return {
+        "path": hunk.path,
+        "header": hunk.header,
+        "outcome": hunk.outcome.value,
+        "detail": hunk.detail,
+        "commit": hunk.commit,
+    }
+
+
+def _prerequisite(name: MissingName) -> dict[str, Any]:
+    return {
+        "symbol": name.symbol,
+        "path": name.path,
+        "commit": name.commit.id if name.commit else None,
+        "pr": name.commit.pull if name.commit else None,
+    }
+
+
+def _compiled(found: CompileReport) -> dict[str, Any]:
+    return {
+        "checked": list(found.checked),
+        "failed": [{"path": path, "text": text} for path, text in found.failed],
+        "note": found.note,
+    }
+
+
 def _conflict(conflict: Conflict) -> dict[str, Any]:
     return {
-        "path": _clean(conflict.path),
+        "path": conflict.path,
         "line": conflict.line,
-        "header": _clean(conflict.header),
-        "ours": _clean(conflict.ours),
-        "base": _clean(conflict.base),
-        "theirs": _clean(conflict.theirs),
-        "reason": _clean(conflict.reason),
+        "header": conflict.header,
+        "ours": conflict.ours,
+        "base": conflict.base,
+        "theirs": conflict.theirs,
+        "reason": conflict.reason,
         "twice": _twice(conflict.twice) if conflict.twice else None,
         "upstream_log": [_commit(commit) for commit in conflict.upstream_log],
         "fork_log": [_commit(commit) for commit in conflict.fork_log],
@@ -106,10 +112,10 @@ def _conflict(conflict: Conflict) -> dict[str, Any]:
 def _twice(found: Twice) -> dict[str, Any]:
     return {
         "what": found.what,
-        "name": _clean(found.name),
+        "name": found.name,
         "line": found.twin,
         "fork_line": found.own,
-        "text": _clean(found.text),
+        "text": found.text,
     }
 
 
@@ -117,14 +123,9 @@ def _commit(commit: Commit) -> dict[str, Any]:
     return {"commit": commit.id, "pr": commit.pull, "date": commit.date, "subject": commit.subject}
 
 
-def _clean(text: str) -> str:
-    """Bytes that were no UTF-8 as U+FFFD: a lone surrogate is no JSON text."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
 def abort_json(report: AbortReport) -> str:
     """What `--abort` took back, as JSON."""
-    return json.dumps({"schema": ABORT_SCHEMA, "pr": report.pull, "branch": report.branch}, indent=2)
+    return json_text({"schema": ABORT_SCHEMA, "pr": report.pull, "branch": report.branch})
 
 
 def abort_text(report: AbortReport) -> RenderableType:

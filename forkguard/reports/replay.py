@@ -1,6 +1,5 @@
 """A replay of the stack, as JSON (`forkguard/replay@1`) and as text."""
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from rich.text import Text
 from forkguard.core.commits import Commit
 from forkguard.core.replay import Group as Failures
 from forkguard.core.replay import OpenConflict, PatchResult, PatchStatus, ReplayEnd, ReplayReport, Trouble
-from forkguard.reports.plain import counted, printable
+from forkguard.reports.plain import counted, json_text, printable
 
 SCHEMA = "forkguard/replay@1"
 END_SCHEMA = "forkguard/replay-end@1"
@@ -32,7 +31,7 @@ _WIDEST_NAME = 32
 
 def replay_json(report: ReplayReport) -> str:
     """The whole report."""
-    return json.dumps(replay_document(report), indent=2)
+    return json_text(replay_document(report))
 
 
 def replay_document(report: ReplayReport) -> dict[str, Any]:
@@ -167,7 +166,7 @@ _WAYS = (
 def replay_end_json(end: ReplayEnd) -> str:
     """What `--abort` or `--quit` ended, as JSON."""
     document = {"schema": END_SCHEMA, "patch": end.patch, "taken_back": end.taken_back, "kept": end.kept}
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document) + "\n"
 
 
 def replay_end_text(end: ReplayEnd) -> str:

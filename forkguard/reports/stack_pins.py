@@ -1,13 +1,12 @@
 """What an import of pinned requests has to say, as JSON (`forkguard/stack-import@1`) and as text."""
 
-import json
 from collections import Counter
 from typing import Any
 
 from forkguard.core.hunks import Outcome
 from forkguard.core.pins import PinnedPort, PinsImport, PinStatus
 from forkguard.errors import ExitCode
-from forkguard.reports.plain import counted, printable
+from forkguard.reports.plain import counted, json_text, printable
 
 _SAID = {
     PinStatus.APPLIED: "applied",
@@ -45,7 +44,7 @@ def pins_json(found: PinsImport) -> str:
         "notes": list(found.notes),
         "dry_run": found.dry_run,
     }
-    return json.dumps(document, indent=2)
+    return json_text(document)
 
 
 def _request(one: PinnedPort) -> dict[str, Any]:
@@ -67,12 +66,7 @@ def _request(one: PinnedPort) -> dict[str, Any]:
 
 def _conflicts(one: PinnedPort) -> list[tuple[str, str]]:
     hunks = one.report.hunks if one.report else ()
-    found = [(hunk.path, hunk.header) for hunk in hunks if hunk.outcome is Outcome.CONFLICT]
-    return [(_clean(path), _clean(header)) for path, header in found]
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return [(hunk.path, hunk.header) for hunk in hunks if hunk.outcome is Outcome.CONFLICT]
 
 
 def pins_text(found: PinsImport) -> str:

@@ -47,3 +47,7 @@ def test_a_closed_request_may_have_an_heir(title: str, body: str | None, heir: i
 def test_an_answer_without_a_head_is_none(head: object) -> None:
     with pytest.raises(CouldNotWork, match="the forge's answer"):
         read(head=head)
+
+
+def test_a_title_that_no_file_can_hold_is_mended() -> None:
+    assert read(title="x\ud800y").title == "x\N{REPLACEMENT CHARACTER}y"
