@@ -65,13 +65,17 @@ def read_listing(text: str) -> dict[str, CommitHash]:
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts numbers in names by their value.
+    """A key that sorts numbers in names by their value, whatever their length.
 
     >>> sorted(["b9", "b10", "b10-rc"], key=natural)
     ['b9', 'b10', 'b10-rc']
     """
     parts = re.findall(r"\d+|\D+", name)
-    return tuple((1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts)
+    plain = (part.lstrip("0") if part.isdecimal() else part for part in parts)
+    return tuple(
+        (1, len(digits), digits) if part.isdecimal() else (0, 0, part)
+        for part, digits in zip(parts, plain, strict=True)
+    )
 
 
 def newest_tag(tags: Mapping[str, CommitHash], pattern: str) -> tuple[str, CommitHash] | None:
