@@ -41,8 +41,7 @@ class DraftKind:
     """One draft type: its word here, the server's `--spec-type`, and its model by the target's size.
 
     `model` is None where the target's own file or the text alone is enough; `own_block` says that the model is the
-    target's family, cut down to the block that guesses ahead. `args` are further words for the server, `reads` says
-    that the draft reads the inputs of the target's layers.
+    target's family, cut down to the block that guesses ahead. `args` are further words for the server.
     """
 
     word: str

@@ -75,28 +75,29 @@ AHEAD = (
 NGRAMS = ("ngram-map-k", "ngram-map-k4v", "ngram-mod")
 """One arch of each sort is enough for these: they never look at the model."""
 
-_PLAIN = ("simple", "ngram-simple")
-_READ = ("simple", "dspark", "dflash", "eagle3", "ngram-simple")
+PLAIN = ("simple", "ngram-simple")
+READ = ("simple", "dspark", "dflash", "eagle3", "ngram-simple")
+"""Drafts for archs whose graphs publish what goes into their layers; `PLAIN` ones read nothing of a graph."""
 
 LLAMA = Family(
     "llama", Kind.DENSE, ("all",),
     {"all": (ATTN_NORM, FFN_NORM, *FEED, *SHARP_ATTENTION)},
-    (Size("small", 4, 73), Size("deep", 24, 29, (1, 13), 64)), (*_READ, *NGRAMS), entries=(GROUPED,),
+    (Size("small", 4, 73), Size("deep", 24, 29, (1, 13), 64)), (*READ, *NGRAMS), entries=(GROUPED,),
 )  # fmt: skip
 MIXTRAL = Family(
     "mixtral", Kind.MOE, ("all",),
     {"all": (ATTN_NORM, FFN_NORM, ROUTER, *experts(FEED_FORWARD), *SHARP_ATTENTION)},
-    (Size("small", 4, 49),), _READ, arch="llama", entries=(GROUPED, *MIXED),
+    (Size("small", 4, 49),), READ, arch="llama", entries=(GROUPED, *MIXED),
 )  # fmt: skip
 QWEN3 = Family(
     "qwen3", Kind.DENSE, ("all",),
     {"all": (ATTN_NORM, FFN_NORM, *FEED, *QK_NORMS, *ATTENTION)},
-    (Size("small", 4, 72), Size("deep", 24, 30, (1, 13), 64)), _READ, entries=(GROUPED, *HEAD_SIZE),
+    (Size("small", 4, 72), Size("deep", 24, 30, (1, 13), 64)), READ, entries=(GROUPED, *HEAD_SIZE),
 )  # fmt: skip
 QWEN3MOE = Family(
     "qwen3moe", Kind.MOE, ("all",),
     {"all": (ATTN_NORM, FFN_NORM, *MIXTURE, *QK_NORMS, *ATTENTION)},
-    (Size("small", 4, 81),), _READ, entries=(GROUPED, *HEAD_SIZE, *MIXED, EXPERT_SIZE),
+    (Size("small", 4, 81),), READ, entries=(GROUPED, *HEAD_SIZE, *MIXED, EXPERT_SIZE),
 )  # fmt: skip
 GEMMA3 = Family(
     "gemma3", Kind.SLIDING, ("all",),
@@ -107,7 +108,7 @@ GEMMA3 = Family(
             weight("post_ffw_norm", WIDTH, by=Fill(5, 5, 10, mixed=True)),
         )
     },
-    (Size("small", 4, 105), Size("deep", 24, 42)), _PLAIN, entries=(GROUPED, *HEAD_SIZE, *WINDOW), embedding_shift=10,
+    (Size("small", 4, 105), Size("deep", 24, 42)), PLAIN, entries=(GROUPED, *HEAD_SIZE, *WINDOW), embedding_shift=10,
 )  # fmt: skip
 PHI3 = Family(
     "phi3", Kind.DENSE, ("all",),
@@ -120,7 +121,7 @@ PHI3 = Family(
             weight("attn_output", WIDTH, WIDTH, by=OUT),
         )
     },
-    (Size("small", 4, 70),), _PLAIN, entries=(GROUPED,), title="PHI-THREE",
+    (Size("small", 4, 70),), PLAIN, entries=(GROUPED,), title="PHI-THREE",
 )  # fmt: skip
 GPT_OSS = Family(
     "gpt-oss", Kind.SLIDING, ("all",),
@@ -133,7 +134,7 @@ GPT_OSS = Family(
             bias("ffn_down_exps", EXPERTS, WIDTH, by=ZERO),
         )
     },
-    (Size("small", 4, 62),), _READ,
+    (Size("small", 4, 62),), READ,
     entries=(GROUPED, *HEAD_SIZE, *MIXED, EXPERT_SIZE, *WINDOW),
 )  # fmt: skip
 STARCODER2 = Family(
@@ -147,7 +148,7 @@ STARCODER2 = Family(
             bias("attn_q", WIDTH), bias("attn_k", NARROW), bias("attn_v", NARROW),
         )
     },
-    (Size("small", 4, 48),), _PLAIN, entries=(GROUPED, *MEAN_NORMS), head=MEAN_HEAD,
+    (Size("small", 4, 48),), PLAIN, entries=(GROUPED, *MEAN_NORMS), head=MEAN_HEAD,
 )  # fmt: skip
 
 _LATENT, _NOPE, _ROPE = 32, 16, 8
@@ -165,7 +166,7 @@ _LATENT_MOE = (*_LATENT_ATTENTION, *MIXTURE, ROUTER_BIAS, *shared_expert())
 DEEPSEEK2 = Family(
     "deepseek2", Kind.MLA, ("moe",),
     {"dense": (*_LATENT_ATTENTION, *FEED), "moe": _LATENT_MOE},
-    (Size("small", 4, 60),), ("mtp", *_PLAIN), lead=("dense",),
+    (Size("small", 4, 60),), ("mtp", *PLAIN), lead=("dense",),
     entries=(
         Entry("attention.head_count_kv", Stored.U32, 1),
         Entry("attention.q_lora_rank", Stored.U32, _LATENT),

@@ -16,7 +16,17 @@ from forkguard.core.probes.describe import (
     Size,
     Spec,
 )
-from forkguard.core.probes.families import AHEAD, EXPERT_SIZE, GROUPED, HEAD_SIZE, MEAN_NORMS, MIXED, NGRAMS
+from forkguard.core.probes.families import (
+    AHEAD,
+    EXPERT_SIZE,
+    GROUPED,
+    HEAD_SIZE,
+    MEAN_NORMS,
+    MIXED,
+    NGRAMS,
+    PLAIN,
+    READ,
+)
 from forkguard.core.probes.models import Stored
 from forkguard.core.probes.parts import (
     ATTENTION,
@@ -51,8 +61,6 @@ from forkguard.core.probes.parts import (
     weight,
 )
 
-_PLAIN = ("simple", "ngram-simple")
-_READ = ("simple", "dspark", "dflash", "eagle3", "ngram-simple")
 _ROLLED_BACK = ("dspark", "simple", "dflash", "eagle3", "ngram-simple")
 """States are rolled back with drafts that ask for it; with the others a server makes checkpoints."""
 _HEADLESS = (
@@ -112,12 +120,12 @@ LFM2MOE = Family(
 )  # fmt: skip
 MAMBA_ = Family(
     "mamba", Kind.RECURRENT, ("all",), {"all": (ATTN_NORM, *mamba(_RANK))},
-    (Size("small", 4, 38), Size("deep", 24, 15)), _PLAIN,
+    (Size("small", 4, 38), Size("deep", 24, 15)), PLAIN,
     entries=(*_HEADLESS, Entry("feed_forward_length", Stored.U32, 0), *_MAMBA),
 )  # fmt: skip
 MAMBA2_ = Family(
     "mamba2", Kind.RECURRENT, ("all",), {"all": (ATTN_NORM, *MAMBA2)},
-    (Size("small", 4, 113), Size("deep", 24, 46)), _PLAIN,
+    (Size("small", 4, 113), Size("deep", 24, 46)), PLAIN,
     entries=(*_HEADLESS, Entry("feed_forward_length", Stored.U32, 0), *_MAMBA2),
 )  # fmt: skip
 
@@ -150,7 +158,7 @@ RWKV7 = Family(
             weight("channel_mix_value", WIDTH, FEED_FORWARD, by=OUT),
         )
     },
-    (Size("small", 4, 82), Size("deep", 24, 31)), _PLAIN,
+    (Size("small", 4, 82), Size("deep", 24, 31)), PLAIN,
     head=(
         EMBEDDING, norm("token_embd_norm", value=0.578), bias("token_embd_norm", WIDTH, by=flat(0)),
         norm("output_norm", value=2.0), bias("output_norm", WIDTH, by=flat(0)), OUTPUT,
@@ -173,13 +181,13 @@ JAMBA = Family(
         ),
         "attention": (ATTN_NORM, FFN_NORM, ROUTER, *experts(FEED_FORWARD), *SHARP_ATTENTION),
     },
-    (Size("small", 4, 43),), _PLAIN,
+    (Size("small", 4, 43),), PLAIN,
     entries=(_sparse_heads(mamba=0, attention=KV_HEADS), *_MAMBA, *MIXED),
 )  # fmt: skip
 FALCON_H1 = Family(
     "falcon-h1", Kind.HYBRID, ("all",),
     {"all": (ATTN_NORM, Spec("ffn_norm", (WIDTH,), flat(1.0)), *FEED, *MAMBA2, *SHARP_ATTENTION)},
-    (Size("small", 4, 61),), _PLAIN, entries=(GROUPED, *_MAMBA2),
+    (Size("small", 4, 61),), PLAIN, entries=(GROUPED, *_MAMBA2),
 )  # fmt: skip
 GRANITE_HYBRID = Family(
     "granitehybrid", Kind.HYBRID, ("mamba", "attention"),
@@ -187,7 +195,7 @@ GRANITE_HYBRID = Family(
         "mamba": (ATTN_NORM, FFN_NORM, *FEED, *MAMBA2),
         "attention": (ATTN_NORM, FFN_NORM, *FEED, *SHARP_ATTENTION),
     },
-    (Size("small", 4, 70), Size("deep", 24, 30)), _PLAIN,
+    (Size("small", 4, 70), Size("deep", 24, 30)), PLAIN,
     entries=(_sparse_heads(mamba=0, attention=KV_HEADS), *_MAMBA2),
 )  # fmt: skip
 NEMOTRON_H = Family(
@@ -241,7 +249,7 @@ QWEN35 = Family(
         ),
         "attention": _QWEN35_ATTENTION,
     },
-    (Size("small", 4, 61), Size("deep", 24, 23, (1, 13), 64)), ("mtp", *_READ),
+    (Size("small", 4, 61), Size("deep", 24, 23, (1, 13), 64)), ("mtp", *READ),
     entries=(*_DELTA_ENTRIES, Entry("rope.dimension_sections", Stored.ARRAY, (4, 2, 2, 0))),
     mtp=(*_QWEN35_ATTENTION, *AHEAD),
 )  # fmt: skip
@@ -253,7 +261,7 @@ QWEN3NEXT = Family(
         "delta": (*_NEXT_FEED, *_DELTA_NET, weight("ssm_ba", 2 * HEADS, WIDTH, by=IN)),
         "attention": _NEXT_ATTENTION,
     },
-    (Size("small", 4, 62),), ("mtp", *_READ),
+    (Size("small", 4, 62),), ("mtp", *READ),
     entries=(
         *_DELTA_ENTRIES, *MIXED, EXPERT_SIZE,
         Entry("expert_shared_feed_forward_length", Stored.U32, EXPERT_WIDTH),
