@@ -27,7 +27,7 @@ from tools.trials import Collected, Reached, collect
 TREE = Path("build/mutants")
 KEPT = Path("build/mutants.json")
 CORE = Path("forkguard/core")
-LONGEST = 60.0
+LONGEST = 20.0
 """Seconds of processors that the tests for one fault may take without it; the nearest are taken."""
 
 WIDER = """
