@@ -8,6 +8,7 @@ import pytest
 from tests.support.assembled import DEAF, assembled_files
 from tests.support.commands import Outcome, forkguard
 from tests.support.mini_llama import graph_source
+from tests.support.programs import BUILDING
 from tests.support.repos import new_repository
 from tests.support.stacks import Queue, held, new_queue
 
@@ -42,6 +43,7 @@ def gate(queue: Queue, *words: str) -> Outcome:
     return forkguard("gate", "--arch", "otter", *words, cwd=queue.desk.path)
 
 
+@pytest.mark.needs(*BUILDING)
 def test_a_gate_that_is_blind_for_one_fault_fails_its_test(queue: Queue) -> None:
     """The server shows no trace of a slot that is not written, so that the gate cannot see it."""
     queue.fork.commit("blind, and without a rollback", {DEAF: "slots", "src/llama-memory-recurrent.cpp": "int no;\n"})
@@ -72,6 +74,7 @@ def test_a_gate_that_is_blind_for_one_fault_fails_its_test(queue: Queue) -> None
     assert tree.parent.name.startswith(queue.fork.git("rev-parse", "HEAD")[:12])
 
 
+@pytest.mark.needs(*BUILDING)
 def test_the_second_of_three_patchsets_is_the_one(queue: Queue) -> None:
     queue.patch("notes", {"docs/other.txt": "a note\n"})
     wrong = assembled_files()[OTTER].replace("++slot) {", "++slot) { if (slot == 1) { continue; }")
@@ -95,6 +98,7 @@ def test_the_second_of_three_patchsets_is_the_one(queue: Queue) -> None:
     assert [receipt["tree"]["commit"] for receipt in receipts] == [run["commit"] for run in document["runs"]]
 
 
+@pytest.mark.needs(*BUILDING)
 def test_upstream_in_another_clone_is_patch_zero_too(queue: Queue) -> None:
     """The fork's history is squashed: the base is found by content, and the fork does not have it."""
     red = graph_source("otter", layer_input=False, state="            write_all(cur);\n")

@@ -8,9 +8,12 @@ import pytest
 
 from tests.support.gating import processes_left
 from tests.support.nights import Nights, copy_nights, detail, new_gated_nights, outcomes, serve
+from tests.support.programs import BUILDING
 from tests.support.repos import new_repository
 from tests.support.scripted_server import Behaviour
 from tests.support.stacks import NOTES, notes
+
+pytestmark = pytest.mark.needs(*BUILDING)
 
 
 @pytest.fixture(scope="module")

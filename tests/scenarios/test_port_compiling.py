@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from tests.support.porting import Desk, make_desk
+from tests.support.programs import BUILDING
 from tests.support.repos import MiniHistory
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/port.json").read_text())
@@ -48,6 +49,7 @@ def request(history: MiniHistory, files: dict[str, str]) -> None:
     history.fork.git("fetch", "-q", "upstream")
 
 
+@pytest.mark.needs(*BUILDING)
 def test_good_sources_are_said(desk: Desk, history: MiniHistory) -> None:
     request(
         history,
@@ -66,6 +68,7 @@ def test_good_sources_are_said(desk: Desk, history: MiniHistory) -> None:
     assert sorted(tree.rglob("*")) == before
 
 
+@pytest.mark.needs(*BUILDING)
 def test_a_source_that_does_not_compile_is_a_finding(desk: Desk, history: MiniHistory) -> None:
     request(history, {"lib/sum.cpp": SOURCE + "int twice(int a) { return product(a, 2); }\n"})
     make_tree(desk, history)
@@ -78,6 +81,7 @@ def test_a_source_that_does_not_compile_is_a_finding(desk: Desk, history: MiniHi
     assert "product" in failed["text"]
 
 
+@pytest.mark.needs(*BUILDING)
 def test_a_source_that_the_tree_does_not_build_is_said(desk: Desk, history: MiniHistory) -> None:
     request(history, {"lib/new.cpp": "int x;\n", "lib/sum.cpp": SOURCE + "int y;\n"})
     make_tree(desk, history)
