@@ -33,7 +33,11 @@ from forkguard.reports import gate as report
 
 
 @click.command()
-@click.option("--arch", metavar="NAME", help="The arch to gate.  [default: the first that the map watches]")
+@click.option(
+    "--arch",
+    metavar="NAME",
+    help="The arch to gate.  [default: the first of the map's [defaults], else its only one]",
+)
 @click.option(
     "--binary", type=click.Path(path_type=Path, dir_okay=False), metavar="PATH",
     help="A llama-server that was built elsewhere, instead of a build of the fork.",

@@ -64,12 +64,15 @@ class CommitGate:
 
 
 def chosen_arch(map_: UpstreamMap, asked: str | None) -> str:
-    """The arch asked for, else the first of the map's. Raises `UsageProblem` where there is none."""
-    names = (asked,) if asked is not None else map_.watched
-    if not names:
+    """The arch asked for, else the first of `[defaults]`, else the only one of the map.
+
+    Raises `UsageProblem` where that decides nothing: a gate of one of several would look like one of all.
+    """
+    names = (asked,) if asked is not None else map_.defaults.archs or tuple(map_.arch)
+    if not names or (len(names) > 1 and not map_.defaults.archs):
         raise UsageProblem(
-            "no arch is named",
-            hint="forkguard gate --arch NAME, or add [arch.NAME] to the map",
+            f"the map watches {len(names)} archs, and none is named" if names else "no arch is named",
+            hint=f"forkguard gate --arch {next(iter(names), 'NAME')}, or list archs in [defaults] of the map",
         )
     return names[0]
 

@@ -61,9 +61,10 @@ def test_a_mistyped_arch(desk: Path) -> None:
     assert forkguard("drift", "--arch", "lfm2", cwd=desk).out.count("did you mean") == 0
 
 
-def test_no_arch_is_answered_with_one_of_the_map(desk: Path) -> None:
-    assert forkguard("drift", cwd=desk).told()[2].startswith("forkguard drift --arch otter, or --all")
-    assert forkguard("gate", cwd=desk).told()[2].startswith("forkguard gate --arch otter, or list archs")
+def test_a_gate_of_one_of_several_archs_wants_its_name(desk: Path) -> None:
+    what, _, following = forkguard("gate", cwd=desk).told()
+    assert what == "the map watches 3 archs, and none is named"
+    assert following == "forkguard gate --arch otter, or list archs in [defaults] of the map"
 
 
 @pytest.mark.parametrize(

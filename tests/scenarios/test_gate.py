@@ -181,7 +181,6 @@ def test_escapes_of_a_server_reach_no_terminal(desk: Desk) -> None:
         (("--arch", "heron", "--slots", "0"), 2),
         (("--arch", "heron", "--upstream", "--upstream-binary", "bin"), 2),
         (("--arch", "heron", "--upstream-binary", "nowhere"), 2),
-        ((), 2),
     ],
 )
 def test_wrong_use_says_what_to_type(desk: Desk, words: tuple[str, ...], status: int) -> None:
