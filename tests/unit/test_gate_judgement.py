@@ -142,8 +142,12 @@ def test_drafts_are_named_once_and_need_a_target() -> None:
     table = gate_table(parse_map(text, name="m"), "otter")
     assert list(named_drafts(table)) == ["a", "b"]
     lonely = MAP.replace('target = "a.gguf"', 'drafts = ["a.gguf"]')
-    with pytest.raises(UsageProblem):
+    with pytest.raises(UsageProblem) as caught:
         gate_table(parse_map(lonely, name="m"), "otter")
+    assert caught.value.hint == "add target to [arch.otter.gate], or remove both and use the probe"
+    with pytest.raises(UsageProblem, match="names one model and lacks the other") as caught:
+        gate_table(parse_map(MAP, name="m"), "otter")
+    assert caught.value.hint.startswith("add draft to [arch.otter.gate]")
 
 
 def test_a_draft_has_a_type_of_its_own_and_one_that_needs_no_file_needs_none() -> None:
