@@ -141,6 +141,12 @@ def test_the_shell_s_word_for_an_abort_is_not_a_second_one() -> None:
     assert len(told("a/b.c:1: GGML_ASSERT(x) failed", "Aborted (core dumped)").aborts) == 1
 
 
+def test_an_assert_that_the_server_logs_as_an_error_is_an_abort() -> None:
+    assert [one.text for one in told("0.01.000.000 E a/b.c:1: GGML_ASSERT(x) failed").aborts] == [
+        "GGML_ASSERT(x) failed"
+    ]
+
+
 @pytest.mark.parametrize("level", ["D", "I", "W"])
 def test_a_prompt_that_quotes_an_assert_is_no_abort(level: str) -> None:
     assert told(f"0.01.000.000 {level} slot: prompt 'a/b.c:1: GGML_ASSERT(x) failed'").aborts == ()
