@@ -85,8 +85,9 @@ def test_weights_are_exact_in_half_precision(top: int) -> None:
     assert (weights.astype(np.float16).astype(np.float32) == weights).all()
 
 
-def test_every_seed_is_another_model(small: ProbeModels) -> None:
-    one, other = tensors(small.target), tensors(build_probe("lfm2", seed=2).target)
+@pytest.mark.parametrize("seed", [0, 2**63 - 1])
+def test_every_seed_is_another_model(small: ProbeModels, seed: int) -> None:
+    one, other = tensors(small.target), tensors(build_probe("lfm2", seed=seed).target)
     assert one.keys() == other.keys()
     same = {name for name in one if (one[name] == other[name]).all()}
     assert all("norm" in name for name in same)
