@@ -222,8 +222,8 @@ def branch_patches(
     merges = len(repo.history(["--merges", f"{base}..{tip}"]))
     if merges:
         tools.talk.note(
-            f"{merges} merge{'s' if merges > 1 else ''} among {len(own) + merges} commits: each patch is applied to "
-            "the base anew, and what was changed in a merge itself is in none"
+            f"{merges} merge{'s' if merges > 1 else ''} among {len(own) + merges} commits: each patch is applied "
+            "to the base anew, and what was changed in a merge itself is in none"
         )
     found = []
     for number, (commit, patchset) in enumerate(own, 1):
