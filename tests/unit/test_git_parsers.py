@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from forkguard.adapters.git import _read_commits
 from forkguard.core.commits import Commit, pulls_in
 from forkguard.core.history import parse_blame
-from forkguard.core.names import CommitHash
+from forkguard.core.names import BlobHash, CommitHash
+from forkguard.core.trees import TreeEntry, listed
 
 ONE, TWO = "a" * 40, "b" * 40
 
@@ -58,3 +59,15 @@ def test_pull_requests_in_subjects() -> None:
     assert Commit(CommitHash(ONE), commit.date, "none").pull is None
     later = Commit(CommitHash(TWO), "2026-01-01T09:30:00+00:00", "x")
     assert later.moment > commit.moment, "points in time, not texts"
+
+
+def test_a_tree_is_read_with_paths_of_any_bytes() -> None:
+    listing = b"100755 blob ab\ta\tb \xff.cpp\x00120000 blob cd\tlink\x00160000 commit ef\tsub\x00"
+    found = dict(listed(listing))
+    assert found == {
+        "a\tb \udcff.cpp": TreeEntry("100755", BlobHash("ab")),
+        "link": TreeEntry("120000", BlobHash("cd")),
+        "sub": TreeEntry("160000", BlobHash("ef")),
+    }
+    assert [entry.is_file for entry in found.values()] == [True, False, False]
+    assert list(listed(b"")) == []
