@@ -34,3 +34,9 @@ def test_a_watchdog_barks_where_no_answer_came(nights: list[Night], stale: str) 
 def test_the_age_itself_is_still_fresh() -> None:
     assert watch([night(9, GREEN)], now=NOW, max_age=timedelta(hours=24)).stale == ""
     assert watch([night(9, GREEN)], now=NOW, max_age=timedelta(hours=23, minutes=59)).stale
+
+
+@pytest.mark.parametrize(("seconds", "stale"), [(300, False), (301, True)])
+def test_a_clock_may_be_five_minutes_ahead(seconds: int, *, stale: bool) -> None:
+    told = watch([night(10, GREEN)], now=NOW - timedelta(seconds=seconds), max_age=timedelta(hours=36)).stale
+    assert ("is of the future" in told) is stale
