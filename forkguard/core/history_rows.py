@@ -178,7 +178,7 @@ def receipt_row(name: str, receipt: ReceiptView) -> ReceiptRow:
 def record_order(name: str) -> tuple[str, int]:
     """Folders by time: `<utc>`, then `<utc>-2`, then `<utc>-10`.
 
-    >>> sorted(["20260901T030000Z-10", "20260901T030000Z", "20260901T030000Z-2"], key=record_order)[1:]
+    >>> sorted(["20260901T030000Z-10", "20260901T030000Z-2", "20260901T030000Z"], key=record_order)[1:]
     ['20260901T030000Z-2', '20260901T030000Z-10']
     """
     stem, _, number = name.rpartition("-")

@@ -44,6 +44,19 @@ def test_lines_in_another_function_are_a_hazard() -> None:
     assert (finding.kind, finding.severity, finding.symbol) == (Kind.HAZARD, Severity.CORRUPTION, "one")
 
 
+def test_runs_of_two_places_that_landed_as_one_are_both_found() -> None:
+    more = ("    more();\n",)
+    after = (TWO.replace("    a();\n", "    added();\n    a();\n    more();\n")).encode()
+    merged = (ONE.replace("    a();\n", "    a();\n    added();\n    more();\n") + TWO).encode()
+    hunk = Hunk("@@ -1,3 +1,5 @@", 0, (), (), (Change(1, (), LINE), Change(2, (), more)))
+
+    found = strays([hunk], placed=[Change(2, (), LINE + more)], after=after, merged=merged)
+
+    assert [(stray.text, stray.wanted, stray.found, stray.line) for stray in found] == [
+        (LINE[0], "two", "one", 3), (more[0], "two", "one", 4),
+    ]  # fmt: skip
+
+
 def test_a_function_that_the_fork_calls_otherwise_is_only_a_remark() -> None:
     merged = ONE.replace("    a();\n", "    a();\n    added();\n").encode()
 
