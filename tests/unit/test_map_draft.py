@@ -62,6 +62,9 @@ def test_the_text_reads_back_as_what_was_found(index: ArchIndex) -> None:
     assert "src/llama-arch.cpp:llm_arch_supports_rs_rollback" in heron.registries, "upstream alone lists it there"
     assert "src/llama-context.cpp:llama_context::graph_max_nodes" not in heron.registries
     assert "# The production branch: checked out.\n" in text
+    assert 'files = ["src/models/heron.cpp"]\n' in text
+    assert len(moe.files) == 2
+    assert f'files = [\n    "{moe.files[0]}",\n    "{moe.files[1]}",\n]\n' in text
     assert text.endswith("]\n")
 
 

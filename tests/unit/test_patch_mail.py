@@ -107,6 +107,7 @@ def test_base64_bodies_are_decoded() -> None:
 @pytest.mark.parametrize(
     ("head", "author"),
     [
+        (b"Date: x\n", b"unknown <> 0 +0000"),
         (b"From: " + b"(" * 5000 + b"\n", b"unknown <> 0 +0000"),
         (b"From: " + b"<a" * 3000 + b"\nDate: x\n", None),
         (b"From: A <a@b.c>\nDate: Sun, 26 Apr 99999 08:25:16 +1000\n", b"A <a@b.c> 0 +0000"),
