@@ -58,6 +58,16 @@ def test_another_file_and_the_change_itself_are_no_follow_ups() -> None:
     assert whys(patch, number=7) == []
 
 
+def test_a_forges_list_of_requests_without_those_that_name_no_commit() -> None:
+    rows = [
+        {"number": 9, "title": "a fix", "head": {"sha": "a" * 40}, "state": "open"},
+        {"number": 8, "title": "gone", "head": {"sha": "-x"}},
+    ]
+    assert parse_open_pulls(json.dumps(rows).encode(), where="x") == (
+        OpenPull(PullNumber(9), "a fix", CommitHash("a" * 40)),
+    )
+
+
 @pytest.mark.parametrize("content", [b"", b"{}x", b'[{"number": 1}]', b"3", b'[{"filename": 1}, 4]'])
 def test_answers_that_are_none(content: bytes) -> None:
     with pytest.raises(CouldNotWork):
