@@ -56,6 +56,14 @@ def test_the_lines_and_their_neighbours_must_be_as_they_were_later(fork: list[st
     assert has_later(mine, [mine], LaterVersion(runs(AFTER, LATER), runs(LATER, fork), "#2")) is there
 
 
+def test_a_later_change_that_touches_the_neighbours_belongs_to_them() -> None:
+    later = [*AFTER[:7], "seven, later\n", *AFTER[8:]]
+    mine = hunk(9, ["nine\n"])
+    for ours, there in (("seven, later\n", True), ("seven, ours\n", False)):
+        fork = [*later[:7], ours, *later[8:]]
+        assert has_later(mine, [mine], LaterVersion(runs(AFTER, later), runs(later, fork), "#2")) is there
+
+
 def test_lines_that_were_taken_away_later_must_be_gone_here_too() -> None:
     mine = hunk(9, ["nine\n"])
     gone = [*AFTER[:9], *AFTER[10:]]
