@@ -66,6 +66,15 @@ def test_a_class_begins_at_its_decorator() -> None:
     assert unit.pieces[0].line == 16
 
 
+def test_what_a_class_assigns_is_an_entry_and_what_a_function_assigns_is_a_statement() -> None:
+    source = b"class A:\n    x = 1\n    y: int = 2\n    go()\ndef f():\n    x = 1\n    if x:\n        y = 2\nz = 3\n"
+    assert [(piece.kind, piece.text) for unit in parse_python(source).units for piece in unit.pieces] == [
+        (PieceKind.HEADER, "class A :"), (PieceKind.ENTRY, "x = 1"), (PieceKind.ENTRY, "y : int = 2"),
+        (PieceKind.STATEMENT, "go ( )"), (PieceKind.HEADER, "def f ( ) :"), (PieceKind.STATEMENT, "x = 1"),
+        (PieceKind.HEADER, "if x :"), (PieceKind.STATEMENT, "y = 2"), (PieceKind.STATEMENT, "z = 3"),
+    ]  # fmt: skip
+
+
 def test_every_part_of_a_try_is_cut() -> None:
     source = (
         b"def f():\n    try:\n        one()\n    except (A, B) as e:\n        two(e)\n    else:\n        three()\n"

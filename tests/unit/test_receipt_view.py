@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkguard.core.history_rows import receipt_row
-from forkguard.core.receipt_view import difference_at, view_receipt
+from forkguard.core.receipt_view import ComparisonView, difference_at, view_receipt
 from forkguard.core.receipts import BadReceipt
 from forkguard.reports.site_words import shown, tone
 from tests.support.gate_documents import receipt_document
@@ -57,6 +57,14 @@ def test_the_first_difference_is_found_on_both_sides() -> None:
     whole = difference_at(receipt, evidence, around=10_000)
     assert whole is not None
     assert (whole.shared[:2], len(whole.shared)) == ((400, 401), whole.place)
+
+
+def test_comparisons_over_all_tasks_are_told_from_those_of_one() -> None:
+    speed = view_receipt(json.dumps(receipt_document(START, 1)).encode()).speed
+    assert speed is not None
+    one = ComparisonView.model_construct(arm="draft-3", task="code", asked=1)
+    whole = ComparisonView.model_construct(arm="draft-3", task=None, asked=1)
+    assert speed.model_copy(update={"comparisons": (one, whole)}).overall == (whole,)
 
 
 @pytest.mark.parametrize(
