@@ -39,6 +39,8 @@ def packet_file(number: int, patchset: str, patch: str) -> str:
     'conflict-01-0002-x.md'
     >>> packet_file(12, "my set", "0001-x.patch")
     'conflict-12-my-set-0001-x.md'
+    >>> packet_file(1, "x" * 60, "y" * 60) == f"conflict-01-{'x' * 48}-{'y' * 48}.md"
+    True
     """
     stem = re.sub(r"[^A-Za-z0-9]+", "-", patch.removesuffix(".patch"))[:48].strip("-")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", patchset)[:48]

@@ -105,3 +105,8 @@ def test_thousands_of_files_are_said_with_a_few_names() -> None:
 
 def test_parents() -> None:
     assert parents([TreePath("a/b/c"), TreePath("a/d"), TreePath("e")]) == ("a", "a/b")
+
+
+@pytest.mark.parametrize("path", ["", "/a", "\\a", "C:/a", "c:\\a", "a\0b"])
+def test_no_path_leads_outside_of_the_tree(path: str) -> None:
+    assert why_not(path) == "it is outside of the tree"

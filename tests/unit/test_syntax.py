@@ -221,3 +221,9 @@ def test_verbatim_text_loses_the_indent_of_its_first_line() -> None:
     source = b"x\n    for (;;) {\n        a();\n    }\n"
     start = source.index(b"for")
     assert verbatim(source, start, len(source) - 1) == "for (;;) {\n    a();\n}"
+
+
+def test_the_root_of_a_member_is_its_class() -> None:
+    member, free = parse(b"void box::lid::open() {\n    a();\n}\nvoid f() {\n    b();\n}\n").units
+    assert (member.symbol, member.root) == ("box::lid::open", "box")
+    assert free.root == "f"
