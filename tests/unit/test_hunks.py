@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from forkguard.core.hunks import (
     Change,
     FileKind,
+    Fit,
     Hunk,
     Outcome,
     content_of,
@@ -238,3 +239,17 @@ def test_a_fit_is_what_the_files_hold(old: list[str], ours: list[str], theirs: l
 def test_a_name_in_a_comment_or_a_string_is_not_missing() -> None:
     new = Hunk("@@", 0, ("f();\n",), (), (Change(1, (), ('g("cur", taken); // as cur is\n',)),))
     assert missing_names(new, old=["int cur, taken;\n"], ours=["int inp; // taken\n"]) == ("taken",)
+
+
+def test_lines_that_the_fork_laid_out_otherwise_are_there_only_where_that_is_asked_for() -> None:
+    before = ["    a(1);\n", "    b(2);\n", "    c(3);\n"]
+    new = Change(3, (), ("    res->t_layer_inp[il] = build(inpL, cur, il);\n",))
+    mine = hunk(1, before, [*before[:2], *new.added, before[2]], new)
+    own = ("    res->t_layer_inp[il] =\n", "        build(inpL, cur, il);\n")
+    ours, local = ["x();\n", *before[:2], *own, before[2]], [Change(3, (), own)]
+    assert fit(mine, ours=ours, local=local, loose=True) == Fit(
+        Outcome.ALREADY_PRESENT, "at line 4 of the fork's file, laid out otherwise"
+    )
+    assert fit(mine, ours=ours, local=local).outcome is None
+    other = [*ours[:4], "        build(inpL, cur, 0);\n", before[2]]
+    assert fit(mine, ours=other, local=[Change(3, (), tuple(other[3:5]))], loose=True).outcome is None
