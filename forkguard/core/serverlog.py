@@ -61,8 +61,9 @@ _FACT_WORDS = (
     ),
     *(b"not found", b"failed", b"speculative decoding", b"compatible", b"draft model", b"GGUF", b"magic", b"error l"),
 )
+_ASSERT = b"GGML_ASSERT"
 _TROUBLE_WORDS = (
-    *(b"GGML_ASSERT", b"terminat", b"what()", b"Assertion", b"():", b"corrupt", b"***", b"Sanitizer", b"fault"),
+    *(_ASSERT, b"terminat", b"what()", b"Assertion", b"():", b"corrupt", b"***", b"Sanitizer", b"fault"),
     *(b"Abort", b"Killed", b"Bus error", b"Illegal", b"exception", b"0x", b"#", b"virtual", b"tcache", b"trap"),
 )
 _PLACE = re.compile(rb":\d{1,7}: ")
@@ -115,6 +116,8 @@ class _Memory:
     counts: Counter[str] = field(default_factory=Counter)
     verbosity: int | None = None
     stage: Stage = Stage.START
+    torn: bytes = b""
+    """The line before, where an assertion may have broken into a stamped line of another thread."""
 
     def near(self) -> _OpenAbort | None:
         """The last abort, while the lines that follow it may still belong to it."""
@@ -197,6 +200,9 @@ def _take(memory: _Memory, raw: bytes, words: _Words) -> None:
     memory.tail.append(raw)
     stamp = _STAMP.search(raw, 0, _STAMP_REACH)
     quiet = stamp is not None and stamp[1] not in b"EW"
+    if memory.torn and not stamp:
+        _abort_in_torn_line(memory)
+    memory.torn = raw if quiet and _ASSERT in words.trouble and _ASSERT in raw else b""
     telling = _holds(raw, words.facts)
     if quiet and not telling:
         return
@@ -228,6 +234,17 @@ def _trouble(memory: _Memory, line: Line, raw: bytes) -> None:
         _abort(memory, text, line.pid, near=near)
         return
     _explanation(memory, line, raw, near=near)
+
+
+def _abort_in_torn_line(memory: _Memory) -> None:
+    """The line before begins as another thread's, goes on as an assertion, and the rest of the other has come now.
+
+    That rest is what tells it from a prompt that quotes an assertion.
+    """
+    line = logforms.split(logforms.plain(memory.torn))
+    text = logforms.abort_text(replace(line, level=""))
+    if text and text.kind is AbortKind.ASSERT:
+        _abort(memory, text, line.pid, near=memory.near())
 
 
 def _abort(memory: _Memory, text: AbortText, pid: int | None, *, near: _OpenAbort | None) -> None:

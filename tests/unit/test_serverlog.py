@@ -153,6 +153,22 @@ def test_a_prompt_that_quotes_an_assert_is_no_abort(level: str) -> None:
     assert told(f"0.01.000.000 {level} a/b.c:1: GGML_ASSERT(x) failed").aborts == ()
 
 
+def test_an_assert_that_breaks_into_a_line_of_another_thread_is_an_abort() -> None:
+    summary = told(
+        '0.00.083.976 I ../src/a.cpp:52: GGML_ASSERT(x != nullptr && "it is null") failed',
+        "slot get_availabl: id  0 | task -1 | selected",
+        "0.00.084.237 I slot launch_slot_: id  0 | task 0 | processing task",
+        "[New LWP 32366]",
+        "#4 0x00007f0 in box::build () from /opt/libbox.so",
+    )
+    (abort,) = summary.aborts
+    assert (abort.kind, abort.text, abort.path, abort.line) == (
+        AbortKind.ASSERT, 'GGML_ASSERT(x != nullptr && "it is null") failed', "../src/a.cpp", 52,
+    )  # fmt: skip
+    assert [frame.symbol for frame in abort.frames] == ["box::build"]
+    assert told("0.01.000.000 I slot: prompt 'a/b.c:1: GGML_ASSERT(x) failed", "and more'").aborts == ()
+
+
 @pytest.mark.parametrize(
     ("text", "problem", "subject", "counts"),
     [
