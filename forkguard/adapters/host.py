@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from forkguard.adapters.gpu import GpuTools
+from forkguard.adapters.hashing import hash_file
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
 _STEERS_SERVER = ("GIT_", "LLAMA_ARG_", "HF_")
@@ -42,10 +43,30 @@ def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def recorded_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of a server's environment that changes what it computes or loads, for the receipt."""
+def recorded_environment(environment: Mapping[str, str], *, system: Path = Path("/etc")) -> dict[str, str]:
+    """The part of a server's environment that changes what it computes or loads, for the receipt.
+
+    The files from which a llama-server takes flags by itself are among it, by the hash of what is in them.
+    """
     kept = server_environment(environment)
-    return {name: value for name, value in sorted(kept.items()) if _RECORDED.match(name)}
+    return {name: value for name, value in sorted(kept.items()) if _RECORDED.match(name)} | _config_files(
+        environment, system
+    )
+
+
+def _config_files(environment: Mapping[str, str], system: Path) -> dict[str, str]:
+    """`llama.cpp/config.ini` of the system and of the user, as far as they are there."""
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  (no home at all is no error here)
+    user = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    found = {}
+    for whose, folder in (("system", system), ("user", Path(user))):
+        file = folder / "llama.cpp" / "config.ini"
+        try:
+            if file.is_file():
+                found[f"config.ini of the {whose}"] = f"sha256 {hash_file(file)[:16]}"
+        except OSError:
+            found[f"config.ini of the {whose}"] = "not readable"
+    return found
 
 
 def _processor() -> str:

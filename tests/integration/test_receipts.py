@@ -36,6 +36,22 @@ def test_secrets_and_arguments_do_not_reach_a_server() -> None:
     assert recorded_environment(environment) == {"CUDA_VISIBLE_DEVICES": "0", "GGML_NO_BACKTRACE": "1"}
 
 
+def test_files_from_which_a_server_takes_flags_are_recorded_by_what_is_in_them(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path / "home"), "PATH": "/bin"}
+    assert recorded_environment(environment, system=tmp_path / "etc") == {}
+    for folder, text in (("etc", b"[*]\nctx-size = 1\n"), ("home/.config", b"[*]\n"), ("xdg", b"")):
+        (tmp_path / folder / "llama.cpp").mkdir(parents=True)
+        (tmp_path / folder / "llama.cpp" / "config.ini").write_bytes(text)
+    hashes = {
+        text: f"sha256 {hashlib.sha256(text).hexdigest()[:16]}" for text in (b"[*]\nctx-size = 1\n", b"[*]\n", b"")
+    }
+    assert recorded_environment(environment, system=tmp_path / "etc") == {
+        "config.ini of the system": hashes[b"[*]\nctx-size = 1\n"], "config.ini of the user": hashes[b"[*]\n"],
+    }  # fmt: skip
+    environment["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
+    assert recorded_environment(environment, system=tmp_path)["config.ini of the user"] == hashes[b""]
+
+
 def test_the_box_is_described() -> None:
     box = describe_box()
     assert isinstance(box["cpu"], str)

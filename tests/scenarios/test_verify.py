@@ -158,6 +158,20 @@ def test_another_environment(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, name
     assert name in refusal["detail"]
 
 
+def test_a_file_from_which_the_server_takes_flags_is_another_environment(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.gate()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(shelf.root / "config"))
+    passes(shelf)
+    (shelf.root / "config" / "llama.cpp").mkdir(parents=True)
+    (shelf.root / "config" / "llama.cpp" / "config.ini").write_text("[*]\nctx-size = 8\n")
+    refusal = refused(shelf)
+    assert refusal["class"] == "other-environment"
+    assert refusal["detail"].startswith("config.ini of the user is 'sha256 ")
+    assert refusal["detail"].endswith("', and was not set")
+
+
 def test_a_model_that_the_environment_names_is_compared(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.gate()
     monkeypatch.setenv("LLAMA_ARG_MODEL", str(shelf.root / "target.gguf"))
