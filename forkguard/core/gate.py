@@ -179,6 +179,11 @@ class ServerEnd:
     left_behind: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
 
+    @property
+    def stopped_well(self) -> bool:
+        """Whether it ended as a server does that was asked to; 143 is what a shell reports for SIGTERM."""
+        return self.signal == "SIGTERM" or (self.signal is None and self.exit_code in {0, 143})
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

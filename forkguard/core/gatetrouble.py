@@ -10,8 +10,6 @@ from forkguard.core.logrules import says_out_of_memory
 
 _KEPT_FRAMES = 12
 _CONTEXT_SYMBOLS = ("llama_context::", "llama_init_from_model", "llama_new_context")
-_CLEAN_ENDS = (0, 143)
-"""143 is what a shell reports for SIGTERM, which is how we ask."""
 
 
 def diagnose(raised: Misbehaved | None, end: ServerEnd, *, ready: bool, answered: int) -> Trouble | None:
@@ -101,7 +99,7 @@ def _at_the_end(end: ServerEnd) -> Trouble | None:
     """The server answered all that it was asked; it must also stop when asked, and leave nobody behind."""
     if end.killed:
         return Trouble(Failure.HANG, GateStage.EXIT, "did not stop when asked, and was killed")
-    if end.signal not in (None, "SIGTERM") or (end.signal is None and end.exit_code not in _CLEAN_ENDS):
+    if not end.stopped_well:
         return _death(end, GateStage.EXIT, ready=True)
     if end.left_behind:
         return Trouble(

@@ -203,7 +203,7 @@ def _bad_end(end: ServerEnd) -> str:
         return f"the server ended by itself ({end.signal or f'status {end.exit_code}'})"
     if end.killed:
         return "the server did not stop when asked"
-    if end.signal not in (None, "SIGTERM") or end.exit_code not in (None, 0):
+    if not end.stopped_well:
         return f"the server stopped badly ({end.signal or f'status {end.exit_code}'})"
     return f"the server left {len(end.left_behind)} processes behind" if end.left_behind else ""
 

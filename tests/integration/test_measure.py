@@ -138,6 +138,10 @@ def test_an_arm_that_misbehaves_is_lost_and_not_tried_again(tmp_path: Path, case
     assert not list((tmp_path / "logs").glob("speed-2-*-draft-3.log"))
 
 
+def test_the_status_that_a_shell_reports_for_our_signal_is_a_good_end(tmp_path: Path) -> None:
+    assert run(tmp_path, replace(FAST, stop="shell"), SPEED).checks[0].verdict is Verdict.PASS
+
+
 def test_a_regression_against_the_last_receipt_and_a_busy_box(tmp_path: Path) -> None:
     before = to_document(run(tmp_path / "a", FAST, replace(SPEED, subject={"target": "abc"})))
     slower = replace(FAST, draft_rate=60.0)

@@ -204,7 +204,7 @@ def _leave(behaviour: Behaviour) -> Callable[[int, object], None]:
         if behaviour.stop == "segv":
             signal.signal(signal.SIGSEGV, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGSEGV)
-        os._exit(3 if behaviour.stop == "status" else 0)
+        os._exit({"status": 3, "shell": 143}.get(behaviour.stop, 0))
 
     return leave
 
