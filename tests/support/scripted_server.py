@@ -3,6 +3,9 @@
 `write_server` makes a program; its process imports this module and runs `serve`. Only the standard library.
 """
 
+import contextlib
+import functools
+import itertools
 import json
 import os
 import signal
@@ -97,7 +100,7 @@ def answer(prompt: object, behaviour: Behaviour, *, drafting: bool, tokens: int)
     A prompt of a text and token ids goes on where these end.
     """
     text, *after = prompt if isinstance(prompt, list) else [prompt]
-    own = os.getpid() if behaviour.unstable or (behaviour.wavering and drafting) else 0
+    own = _run_number() if behaviour.unstable or (behaviour.wavering and drafting) else 0
     seed = sum(str(text).encode()) + own
     ids = [32 + (seed * (place + 3) + place * place) % 90 for place in range(len(after) + tokens)]
     replies = behaviour.draft_replies if drafting and behaviour.draft_replies else behaviour.replies
@@ -127,6 +130,17 @@ def answer(prompt: object, behaviour: Behaviour, *, drafting: bool, tokens: int)
         "completion_probabilities": rows,
         "timings": timings,
     }
+
+
+@functools.cache
+def _run_number() -> int:
+    """1 in the first process of this program that asks, 2 in the next: what it changes is the same in every test."""
+    program = Path(sys.argv[0])
+    for number in itertools.count(1):
+        with contextlib.suppress(FileExistsError):
+            program.with_name(f"run-{number}").touch(exist_ok=False)
+            return number
+    raise AssertionError
 
 
 def _diverges(behaviour: Behaviour, *, drafting: bool) -> bool:
