@@ -9,7 +9,6 @@ from forkguard.core.doubled_hunks import told_by_hunk, with_left
 from forkguard.core.doubled_marks import Marking
 from forkguard.core.findings import Finding
 from forkguard.core.hunks import (
-    Change,
     FileChange,
     FileKind,
     Fit,
@@ -29,7 +28,7 @@ from forkguard.core.own_names import is_cxx
 from forkguard.core.porting import HunkReport, MissingName, Pick
 from forkguard.core.trees import Tree, TreeEntry
 from forkguard.ports import Bench
-from forkguard.workflows.settle_doubles import Trees, merge_settled
+from forkguard.workflows.settle_doubles import Trees, line_runs, merge_settled
 from forkguard.workflows.strangers import check_paths
 from forkguard.workflows.translate_change import Remark, Translated, translate
 
@@ -117,7 +116,7 @@ def _judge(
     entries = bench.entries(ours, paths)
     undecided = {file.path for file in files if _fit_whole(file, entries) is None}
     old_paths = [file.old_path for file in files if file.path in undecided]
-    local = _local_changes(bench, before, ours, old_paths)
+    local = line_runs(bench, before, ours, old_paths)
     contents = bench.blobs(entries[path].blob for path in old_paths)
     judged = {}
     for file in files:
@@ -190,16 +189,6 @@ def _fit_whole(file: FileChange, entries: Tree) -> Fit | None:
     if not file.hunks or file.old_mode != file.mode or not old.is_file:
         return Fit(None, "the fork changed this file as well")
     return None
-
-
-def _local_changes(
-    bench: Bench, before: TreeHash, ours: TreeHash, paths: Sequence[TreePath]
-) -> Mapping[TreePath, tuple[Change, ...]]:
-    found: dict[TreePath, tuple[Change, ...]] = dict.fromkeys(paths, ())
-    if paths:
-        for file in bench.diff(before, ours, context=0, renames=False, paths=paths):
-            found[file.path] = tuple(change for hunk in file.hunks for change in hunk.changes)
-    return found
 
 
 def _left_out(bench: Bench, after: TreeHash, judged: Mapping[TreePath, tuple[FileChange, _Judged]]) -> TreeHash:

@@ -84,7 +84,7 @@ def _without(bench: Bench, trees: Trees, left: Doubles) -> tuple[TreeHash, Mappi
     """Upstream's tree without these, and the lines of each file that stay."""
     entries = bench.entries(trees.after, list(left))
     contents = bench.blobs(entry.blob for entry in entries.values())
-    runs = _runs(bench, trees.before, trees.after, list(left))
+    runs = line_runs(bench, trees.before, trees.after, list(left))
     stay: dict[TreePath, list[int]] = {}
     edits: dict[TreePath, TreeEntry | None] = {}
     for path, entry in entries.items():
@@ -106,18 +106,17 @@ def find_doubles(
     suspects = _suspects(bench, trees, merged, files)
     if not suspects:
         return {}
-    plain = {path: _plain(lines, merged, path, marking) for path, (_, lines) in suspects.items()}
+    plain = {path: _plain(lines, merged, path, marking) for path, (_, lines, _) in suspects.items()}
     edits: dict[TreePath, TreeEntry | None] = {
         path: TreeEntry("100644", bench.put_blob(content_of(plain[path][0])))
         for path in suspects if path in merged.conflicted
     }  # fmt: skip
-    placed = _runs(bench, trees.ours, bench.edit(merged.tree, edits), list(suspects))
-    brought = _runs(bench, trees.before, trees.after, list(suspects))
+    placed = line_runs(bench, trees.ours, bench.edit(merged.tree, edits), list(suspects))
     found: dict[TreePath, tuple[Double, ...]] = {}
-    for path, (sides, _) in suspects.items():
+    for path, (sides, _, brought) in suspects.items():
         lines, open_lines = plain[path]
         here = replace(sides, result=content_of(lines))
-        each = doubled(here, brought=brought[path], placed=placed[path], python=not is_cxx(path))
+        each = doubled(here, brought=brought, placed=placed[path], python=not is_cxx(path))
         if shown := tuple(one for one in each if one.twin not in open_lines):
             found[path] = shown
     return found
@@ -136,8 +135,11 @@ def _plain(
 
 def _suspects(
     bench: Bench, trees: Trees, merged: Merged, files: Sequence[FileChange]
-) -> dict[TreePath, tuple[Sides, list[str]]]:
-    """The sources that both sides changed and in which both may have brought the same, with the result's lines."""
+) -> dict[TreePath, tuple[Sides, list[str], tuple[Change, ...]]]:
+    """The sources that both sides changed and in which both may have brought the same.
+
+    With each go the result's lines, and the runs in which the change alters the file.
+    """
     paths = [
         file.path
         for file in files
@@ -151,19 +153,20 @@ def _suspects(
     }
     changed = {path: each for path, each in blobs.items() if each[2] not in (each[0], each[3]) and each[0] != each[1]}
     contents = bench.blobs(blob for each in changed.values() for blob in each)
-    runs = _runs(bench, trees.before, trees.after, list(changed))
+    runs = line_runs(bench, trees.before, trees.after, list(changed))
     found = {}
     for path, each in changed.items():
         before, after, ours, result = (contents[blob] for blob in each)
         added = (line for run in runs[path] for line in run.added)
         if may_share(added, before=before, ours=ours):
-            found[path] = (Sides(before, after, ours, result), lines_of(result))
+            found[path] = (Sides(before, after, ours, result), lines_of(result), runs[path])
     return found
 
 
-def _runs(
+def line_runs(
     bench: Bench, one: TreeHash, other: TreeHash, paths: Sequence[TreePath]
 ) -> Mapping[TreePath, tuple[Change, ...]]:
+    """The runs of lines in which these files differ from one tree to the other."""
     found: dict[TreePath, tuple[Change, ...]] = dict.fromkeys(paths, ())
     if paths:
         for file in bench.diff(one, other, context=0, renames=False, paths=paths):
