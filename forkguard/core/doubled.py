@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from forkguard.core.hunks import Change
+from forkguard.core.hunks import Change, new_starts
 from forkguard.core.occurrences import Occurrence, What, conditions, occurrences, place_of, same_place
 from forkguard.core.pysource import parse_python
 from forkguard.core.syntax import SourceFile, parse
@@ -145,8 +145,7 @@ class _Look:
 
     def _own_line(self, line: int) -> int:
         """Where a line of the result, which the fork had, is in the fork's file."""
-        starts = _starts(self._placed)
-        return line - sum(len(change.added) - len(change.removed) for start, change in starts if start < line)
+        return line - sum(change.growth for change, start in new_starts(self._placed) if start + 1 < line)
 
     def _too_many(self, key: _Key, one: Occurrence, twin: Occurrence, group: Sequence[Occurrence]) -> int:
         """How many more the result has in this place than each side had in its own.
@@ -230,17 +229,8 @@ def _lines(source: bytes, start: int, end: int) -> _Span:
     return first, first + source[start:end].rstrip().count(b"\n")
 
 
-def _starts(changes: Sequence[Change]) -> list[tuple[int, Change]]:
-    """The changes with the line (from 1) of the new file at which each begins."""
-    found, grown = [], 0
-    for change in changes:
-        found.append((change.start + grown + 1, change))
-        grown += len(change.added) - len(change.removed)
-    return found
-
-
 def _added(changes: Sequence[Change]) -> tuple[_Span, ...]:
-    return tuple((start, start + len(change.added) - 1) for start, change in _starts(changes) if change.added)
+    return tuple((start + 1, start + len(change.added)) for change, start in new_starts(changes) if change.added)
 
 
 def _share(span: _Span, added: Sequence[_Span]) -> float:

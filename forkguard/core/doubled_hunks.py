@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from forkguard.core.doubled import Double
 from forkguard.core.doubled_marks import Marking
-from forkguard.core.hunks import Fit, Hunk, Outcome
+from forkguard.core.hunks import Fit, Hunk, Outcome, new_starts
 from forkguard.core.merges import Twice
 
 Fits = Sequence[tuple[Hunk | None, Fit]]
@@ -51,14 +51,11 @@ def told_by_hunk(fits: Fits, doubles: Sequence[Double], twice: Sequence[Twice]) 
 
 def _lines_brought(fits: Fits) -> dict[Hunk, dict[int, str]]:
     """The lines (from 1, of the file with all hunks but those that are there already) that each hunk adds."""
-    found: dict[Hunk, dict[int, str]] = {}
-    grown = 0
-    for hunk, fitted in sorted(((h, f) for h, f in fits if h is not None), key=lambda pair: pair[0].start):
-        if fitted.outcome is Outcome.ALREADY_PRESENT:
-            continue
-        found[hunk] = {}
-        for change in hunk.changes:
-            first = change.start + grown + 1
-            found[hunk] |= {first + at: text for at, text in enumerate(change.added)}
-            grown += len(change.added) - len(change.removed)
+    hunks = [hunk for hunk, fitted in fits if hunk is not None and fitted.outcome is not Outcome.ALREADY_PRESENT]
+    hunks.sort(key=lambda hunk: hunk.start)
+    found: dict[Hunk, dict[int, str]] = {hunk: {} for hunk in hunks}
+    owners = [hunk for hunk in hunks for _ in hunk.changes]
+    starts = new_starts(change for hunk in hunks for change in hunk.changes)
+    for hunk, (change, start) in zip(owners, starts, strict=True):
+        found[hunk] |= {start + 1 + at: text for at, text in enumerate(change.added)}
     return found

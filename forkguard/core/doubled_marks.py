@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forkguard.core.doubled import Double
-from forkguard.core.hunks import Change, content_of
+from forkguard.core.hunks import Change, content_of, new_starts
 from forkguard.core.merges import Region, Twice, regions
 from forkguard.core.names import TreePath
 
@@ -30,10 +30,8 @@ def staying(lines: Sequence[str], brought: Sequence[Change], spans: Iterable[tup
     A run of which only blank lines would be left goes as a whole.
     """
     gone = {line for first, last in spans for line in range(first, last + 1)}
-    grown = 0
-    for change in brought:
-        run = range(change.start + grown + 1, change.start + grown + len(change.added) + 1)
-        grown += len(change.added) - len(change.removed)
+    for change, start in new_starts(brought):
+        run = range(start + 1, start + len(change.added) + 1)
         rest = [line for line in run if line not in gone]
         if len(rest) < len(run) and not any(lines[line - 1].strip() for line in rest):
             gone |= set(run)

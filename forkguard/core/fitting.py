@@ -181,5 +181,5 @@ def _hunk_backwards(hunk: Hunk) -> Hunk:
     changes = []
     for change in hunk.changes:
         changes.append(Change(change.start - hunk.start + new_start + grown, change.added, change.removed))
-        grown += len(change.added) - len(change.removed)
+        grown += change.growth
     return Hunk(header, new_start, hunk.after, hunk.before, tuple(changes))

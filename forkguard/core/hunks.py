@@ -57,6 +57,11 @@ class Change:
         """The first old line behind the run."""
         return self.start + len(self.removed)
 
+    @property
+    def growth(self) -> int:
+        """How many lines the file has more with it; below 0, fewer."""
+        return len(self.added) - len(self.removed)
+
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
@@ -193,6 +198,18 @@ def _hunk(hunk: UnidiffHunk) -> Hunk:
     )
 
 
+def new_starts(changes: Iterable[Change]) -> Iterator[tuple[Change, int]]:
+    r"""The changes of one file in their order, each with the line (from 0) of the new file at which it begins.
+
+    >>> [at for _, at in new_starts([Change(2, (), ("a\n", "b\n")), Change(5, ("c\n",), ())])]
+    [2, 7]
+    """
+    grown = 0
+    for change in changes:
+        yield change, change.start + grown
+        grown += change.growth
+
+
 def changes_of(start: int, rows: Sequence[tuple[str, str]]) -> tuple[Change, ...]:
     """The runs of removed and added lines among a hunk's rows (mark and text) from line `start` (from 0) on."""
     found: list[Change] = []
@@ -233,14 +250,14 @@ def fit(hunk: Hunk, *, ours: Sequence[str], local: Sequence[Change], loose: bool
     if len(mine) == len(hunk.changes):
         return Fit(Outcome.ALREADY_PRESENT, "the fork made the same change")
     touching = [change for change in local if _touches(change, hunk)]
-    shift = sum(_growth(change) for change in local if change.end <= hunk.start and change not in touching)
+    shift = sum(change.growth for change in local if change.end <= hunk.start and change not in touching)
     if not touching:
         if shift == 0:
             return Fit(Outcome.CLEAN)
         return Fit(Outcome.OFFSET, f"{shift:+d} lines, at line {hunk.start + shift + 1} of the fork's file")
     near = hunk.start + shift
     first = min(hunk.start, touching[0].start) + shift
-    last = max(hunk.end, touching[-1].end) + shift + sum(map(_growth, touching))
+    last = max(hunk.end, touching[-1].end) + shift + sum(change.growth for change in touching)
     found = _nearest(hunk.after, ours[first:last], near - first)
     if found is not None and any(change.added for change in hunk.changes):
         waiting = _nearest(hunk.before, ours[first:last], near - first)
@@ -250,10 +267,6 @@ def fit(hunk: Hunk, *, ours: Sequence[str], local: Sequence[Change], loose: bool
         return Fit(Outcome.ALREADY_PRESENT, f"at line {first + line + 1} of the fork's file, laid out otherwise")
     known = f"; {len(mine)} of its {len(hunk.changes)} changes were there already" if mine else ""
     return Fit(None, f"the fork changed lines here as well{known}")
-
-
-def _growth(change: Change) -> int:
-    return len(change.added) - len(change.removed)
 
 
 def _touches(local: Change, hunk: Hunk) -> bool:

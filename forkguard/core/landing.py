@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forkguard.core.findings import Finding, Kind, Severity
-from forkguard.core.hunks import Change, Hunk
+from forkguard.core.hunks import Change, Hunk, new_starts
 from forkguard.core.names import TreePath
 from forkguard.core.own_names import only_unit, unit_around
 
@@ -38,7 +38,7 @@ def strays(hunks: Sequence[Hunk], *, placed: Sequence[Change], after: bytes, mer
     for hunk in hunks:
         for change in hunk.changes:
             line = change.start + grown
-            grown += len(change.added) - len(change.removed)
+            grown += change.growth
             landed = _taken(change.added, spots)
             if landed is None:
                 continue
@@ -55,12 +55,7 @@ def strays(hunks: Sequence[Hunk], *, placed: Sequence[Change], after: bytes, mer
 
 def _spots(placed: Sequence[Change]) -> list[tuple[int, tuple[str, ...]]]:
     """Where each added run stands in the merged file (line from 0)."""
-    spots, grown = [], 0
-    for change in placed:
-        if change.added:
-            spots.append((change.start + grown, change.added))
-        grown += len(change.added) - len(change.removed)
-    return spots
+    return [(start, change.added) for change, start in new_starts(placed) if change.added]
 
 
 def _taken(added: Sequence[str], spots: list[tuple[int, tuple[str, ...]]]) -> int | None:

@@ -44,7 +44,7 @@ def has_later(hunk: Hunk, hunks: Sequence[Hunk], later: LaterVersion) -> bool:
     for change in hunk.changes:
         start = change.start + grown
         end = start + len(change.added)
-        grown += len(change.added) - len(change.removed)
+        grown += change.growth
         first, last = _mapped(start - 1, end + 1, later.evolved)
         if any(_inside(own, first, last) for own in later.own):
             return False
