@@ -68,7 +68,7 @@ def chosen_arch(map_: UpstreamMap, asked: str | None) -> str:
 
     Raises `UsageProblem` where that decides nothing: a gate of one of several would look like one of all.
     """
-    names = (asked,) if asked is not None else map_.defaults.archs or tuple(map_.arch)
+    names = (asked,) if asked is not None else map_.watched
     if not names or (len(names) > 1 and not map_.defaults.archs):
         raise UsageProblem(
             f"the map watches {len(names)} archs, and none is named" if names else "no arch is named",
